@@ -52,7 +52,7 @@ class StationByStation(Receivers):
     def changes(self) -> list[int]:
         return [node for node in range(len(self.busy)) if self.change_of(node)]
 
-    def detects(self, frame: Frame) -> None:
+    def lock_receivers(self, frame: Frame) -> None:
         others = [other for other in self._on_air if other is not frame]
         self._sensed[frame] = None
         self._add_up()
@@ -69,8 +69,8 @@ class StationByStation(Receivers):
                 self._occupied[node] = True
                 frame.listeners.append(node)
 
-    def leaves(self, frame: Frame, now_ns: int) -> dict[int, bool]:
-        through = super().leaves(frame, now_ns)
+    def end_arrival(self, frame: Frame, now_ns: int) -> dict[int, bool]:
+        through = super().end_arrival(frame, now_ns)
         self._add_up()
         return through
 

@@ -74,7 +74,7 @@ class Jobs:
     def kernel(self) -> Callable[[], None]:
         """The same work without scheduler and grouping: the backend's call itself."""
         learning, backend = self.learning, self.learning.scheduler.backend
-        way = learning.routes.way(learning.initial[0].architecture, "train")
+        way = learning.routes.backend_name(learning.initial[0].architecture, "train")
         resources = backend._resources if way == "native" else backend.resources
         kernel, (example, _) = job_type(Train).kernels[way], self._job(0)
         call = kernel.prepare(kernel.signature(example, resources), [example], resources)

@@ -47,7 +47,7 @@ class Event(simpy.Event):
         )
 
 
-class _Due(Event):
+class _CertainEvent(Event):
     """An event that is certain to happen, `delay_ns` from its creation, at a rank."""
 
     what = "an instant"
@@ -112,8 +112,8 @@ class Clock(simpy.Environment):
     )
 
     @property
-    def waiting(self) -> int:
-        """Number of events that are still to come."""
+    def num_queued(self) -> int:
+        """Number of events in the queue."""
         return len(self._queue)
 
     @property
@@ -173,12 +173,12 @@ class Clock(simpy.Environment):
                 raise type(event._value)(*event._value.args) from event._value
         return most
 
-    def pending(self, what: str) -> Event:
-        """A new event; whoever makes it calls its `succeed`."""
+    def new_event(self, what: str) -> Event:
+        """Make an event, which the caller triggers later."""
         return Event(self, what)
 
-    def happens(self, event: Event, rank: EventPriority, value: Any = None) -> None:
-        """Let an event that is pending happen at this instant, at its rank.
+    def trigger(self, event: Event, rank: EventPriority, value: Any = None) -> None:
+        """Trigger a pending event at this instant, at its rank.
 
         Parameters
         ----------
@@ -190,11 +190,11 @@ class Clock(simpy.Environment):
         event._ok, event._value = True, value
         self.schedule(event, priority=rank)
 
-    def happened(self, value: Any = None) -> Event:
+    def triggered_event(self, value: Any = None) -> Event:
         """An event that happens at this instant, with a value."""
-        return _Due(self, 0, NORMAL, value)
+        return _CertainEvent(self, 0, NORMAL, value)
 
-    def due(self, delay_ns: int, rank: EventPriority, value: Any = None) -> Event:
+    def event_after(self, delay_ns: int, rank: EventPriority, value: Any = None) -> Event:
         """An event that happens `delay_ns` from now, at its rank of that instant.
 
         Parameters
@@ -205,9 +205,9 @@ class Clock(simpy.Environment):
         value : object
             The event's value.
         """
-        return _Due(self, delay_ns, rank, value)
+        return _CertainEvent(self, delay_ns, rank, value)
 
-    def after(self, delay_ns: int, action: Callable[..., object], *arguments: Any) -> None:
+    def call_after(self, delay_ns: int, action: Callable[..., object], *arguments: Any) -> None:
         """Call a function later.
 
         Parameters
@@ -228,13 +228,13 @@ class Clock(simpy.Environment):
         call = _Call(action, arguments)
         heappush(self._queue, (self._now + delay_ns, NORMAL, next(self._eid), call))
 
-    def at_last(self, action: Callable[..., object], rank: EventPriority = LAST) -> None:
+    def call_at_end(self, action: Callable[..., object], rank: EventPriority = LAST) -> None:
         """Call a function at the end of this instant, or after what is planned at its `rank`."""
         heappush(self._queue, (self._now, rank, next(self._eid), _Call(action, ())))
 
 
-def then(event: simpy.Event, action: Callable[[simpy.Event], object]) -> simpy.Event:
-    """Call `action(event)` when an event happens, before what is added later; returns the event."""
+def add_callback(event: simpy.Event, action: Callable[[simpy.Event], object]) -> simpy.Event:
+    """Call `action(event)` when an event happens, before callbacks added later."""
     callbacks = event.callbacks
     assert callbacks is not None, "the event has not happened yet"
     callbacks.append(action)  # type: ignore[arg-type] # what it returns is of no interest

@@ -32,15 +32,15 @@ def one_line(text: object) -> str:
     Ends of lines and all else that controls a terminal become what Python writes for them, such as
     `\n` and `\x1b`.
     """
-    return _UNPRINTABLE.sub(_escaped, str(text))
+    return _UNPRINTABLE.sub(_escape, str(text))
 
 
 def printable(text: str) -> str:
     """A text of several lines as a terminal may see it; see `one_line`."""
-    return _UNPRINTABLE.sub(lambda m: m[0] if m[0] in "\n\t" else _escaped(m), text)
+    return _UNPRINTABLE.sub(lambda m: m[0] if m[0] in "\n\t" else _escape(m), text)
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _escape(match: re.Match[str]) -> str:
     return match[0].encode("unicode_escape").decode("ascii")
 
 

@@ -2,7 +2,7 @@
 
 A family is a package (`netsim.channels.fading`); every public module in it holds one `Component`
 subclass whose `kind` is the module's name. Adding one is adding a file, here or in a folder of the
-user's own, whose components `in_force` puts beside the shipped ones for as long as it is entered.
+user's own, whose components `use_components` adds to the shipped ones while it is entered.
 """
 
 import difflib
@@ -23,29 +23,31 @@ from typing import Annotated, Any, Literal, Union
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field
 
 
-def _lasting(seconds: float) -> float:
+def _require_lasting(seconds: float) -> float:
     if seconds < 1e-9:
         raise ValueError("must be at least 1e-9: the clock counts nanoseconds")
     return seconds
 
 
-def _computable(value: float) -> float:
+def _require_computable(value: float) -> float:
     if value and not 1e-30 <= abs(value) <= 1e30:
         raise ValueError("its size must be from 1e-30 to 1e30: beyond, formulas overflow")
     return value
 
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False), AfterValidator(_computable)]
-Duration = Annotated[Positive, AfterValidator(_lasting)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False), AfterValidator(_require_computable)]
+Duration = Annotated[Positive, AfterValidator(_require_lasting)]
 """Seconds after which something happens: time would stand still if they were no tick."""
-NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False), AfterValidator(_computable)]
+NonNegative = Annotated[
+    float, Field(ge=0, allow_inf_nan=False), AfterValidator(_require_computable)
+]
 Span = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 """Seconds that sending takes beside the bits: preambles, gaps, delays."""
 BitRate = Annotated[float, Field(ge=1e-9, le=1e15, allow_inf_nan=False)]
 """Bits a second: of any other rate a packet takes no time, or for ever."""
 Bits = Annotated[int, Field(ge=1, le=10**12)]
 HeaderBytes = Annotated[int, Field(ge=0, le=10**9)]
-Finite = Annotated[float, Field(allow_inf_nan=False), AfterValidator(_computable)]
+Finite = Annotated[float, Field(allow_inf_nan=False), AfterValidator(_require_computable)]
 Decibels = Annotated[float, Field(ge=-1000, le=1000, allow_inf_nan=False)]
 """A level or a ratio in dB or dBm; beyond, its linear value has no number."""
 Loss = Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)]
@@ -215,7 +217,7 @@ class Table(BaseModel):
         return {}
 
 
-def renamed(table: type[BaseModel]) -> Iterator[Renamed]:
+def renamed_keys(table: type[BaseModel]) -> Iterator[Renamed]:
     """The keys of a table that have had other names."""
     for info in table.model_fields.values():
         if isinstance(info.validation_alias, Renamed):
@@ -231,7 +233,7 @@ def kind_of(component: Component) -> str:
     return str(getattr(component, "kind", type(component).__name__))
 
 
-def modules(package: str) -> dict[str, ModuleType]:
+def public_modules(package: str) -> dict[str, ModuleType]:
     """The public modules of a package by name, in alphabetical order."""
     root = importlib.import_module(package)
     names = sorted(info.name for info in pkgutil.iter_modules(root.__path__))
@@ -248,7 +250,7 @@ _added: ContextVar[Added] = ContextVar("added", default=MappingProxyType({}))
 
 
 @contextmanager
-def in_force(added: Added) -> Iterator[None]:
+def use_components(added: Added) -> Iterator[None]:
     """Let `family` find components beside the shipped ones, in this thread, until it is left."""
     token = _added.set(added)
     try:
@@ -268,7 +270,7 @@ def family(package: str, tag: str = "kind") -> dict[str, type[Component]]:
 def shipped_family(package: str, tag: str = "kind") -> dict[str, type[Component]]:
     """The components that lie in a package, by name, in alphabetical order."""
     found: dict[str, type[Component]] = {}
-    for name, module in modules(package).items():
+    for name, module in public_modules(package).items():
         for value in vars(module).values():
             if (
                 inspect.isclass(value)

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from netsim.backends.native.library import load, why_missing
+from netsim.backends.native.library import load_library, why_missing
 from netsim.protocols.declaration import declaration_of
 from netsim.registry import family
 from netsim.scenario import from_dict
 from netsim.scenario.kinds import kinds_of
 
-NATIVE = "stacked" if why_missing() else f"native/{load().variant().name}"
+NATIVE = "stacked" if why_missing() else f"native/{load_library().variant().name}"
 """Backend of the nodes unless another is named."""
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"

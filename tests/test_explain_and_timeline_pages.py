@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from netsim.console.app import app
 from netsim.export.formats._messages import COLUMNS
-from netsim.registry import modules
+from netsim.registry import public_modules
 from netsim.views.explaining import causes
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -63,5 +63,5 @@ def test_the_page_has_the_columns_of_exported_messages():
 
 
 def test_every_cause_states_its_measure():
-    for module in modules(causes.__name__).values():
+    for module in public_modules(causes.__name__).values():
         assert "\nMeasure: " in module.__doc__

@@ -26,7 +26,7 @@ class SignFlip(Attack):
 
 
 def negative(values: Tensor, seed: int, node: int, count: int) -> Tensor:
-    """-values.
+    """Negated values.
 
     Parameters
     ----------

@@ -30,8 +30,14 @@ from torch import Tensor, nn
 
 from netsim.backends.dispatch import Routes
 from netsim.backends.job_types.train import SAMPLE_RATE, SAMPLE_STEPS, Train
-from netsim.backends.plain import looking
-from netsim.backends.rounding import amplifies, beyond_rounding, nudge, rounds_like, stepwise
+from netsim.backends.plain import seeded_inference
+from netsim.backends.rounding import (
+    amplifies_rounding,
+    as_sgd,
+    beyond_rounding,
+    perturb_last_bits,
+    rounds_like,
+)
 from netsim.backends.route import Purpose
 from netsim.backends.sequential import Sequential
 from netsim.errors import ScenarioError, is_out_of_memory, one_line
@@ -39,7 +45,7 @@ from netsim.learning import optimizers
 from netsim.learning.architecture import Architecture
 from netsim.learning.divergence import Divergences
 from netsim.learning.global_draws import mask_seed, seeded
-from netsim.learning.hidden_state import changed, hidden_reals, hidden_state, overwritten
+from netsim.learning.hidden_state import changed_names, hidden_reals, hidden_state, overwritten
 from netsim.learning.jobs import Batches, Job, JobFailedError, Optimizer
 from netsim.learning.minibatches import Rows
 from netsim.learning.refs import Cell, Ref
@@ -113,7 +119,7 @@ class Comparison:
         optimizer: Optimizer,
     ) -> None:
         self._weakly, self._shards, self._streams = weak(architecture), shards, streams
-        self._optimizer = stepwise(optimizer)
+        self._optimizer = as_sgd(optimizer)
         self._known: dict[int, Outcome] = {}
         self._changing: list[str] = []  # attributes that every training changes
         self._verdicts: dict[Hashable, str | None] = {}
@@ -121,7 +127,7 @@ class Comparison:
         least = 2 if architecture.normalises_batches else 1
         enough = [s for s, n in sizes.items() if min(n, shards.batch_size) >= least]
         self._shards_taken = sorted(enough, key=lambda s: -sizes[s])[:TRIES]
-        self.start = self._fresh().row()
+        self.start = self._fresh_architecture().row()
 
     @property
     def _architecture(self) -> Architecture:
@@ -139,7 +145,7 @@ class Comparison:
         """
         where = f"[model] {self._architecture.name}"
         backend = Sequential(self._shards, self._streams)
-        told = self._differs(backend, is_thorough=True)
+        told = self._describe_difference(backend, is_thorough=True)
         if told is not None:
             raise ScenarioError(
                 f"{where}: trains otherwise here than in a PyTorch loop: {told}. A run keeps "
@@ -152,7 +158,7 @@ class Comparison:
                 "for all nodes; put it into register_buffer"
             )
 
-    def differs(self, backend: Runs, key: Hashable) -> str | None:
+    def describe_difference(self, backend: Runs, key: Hashable) -> str | None:
         """Describe how a backend differs from plain PyTorch; None if it does not.
 
         Parameters
@@ -162,22 +168,22 @@ class Comparison:
             Names it: what was found once is not computed again.
         """
         if key not in self._verdicts:
-            before = backend.divergences.found()
-            self._verdicts[key] = self._differs(backend)
+            before = backend.divergences.diverged_entries()
+            self._verdicts[key] = self._describe_difference(backend)
             backend.divergences.restore(before)
         return self._verdicts[key]
 
-    def _differs(self, backend: Runs, is_thorough: bool = False) -> str | None:
+    def _describe_difference(self, backend: Runs, is_thorough: bool = False) -> str | None:
         with _without_cudnn():
-            return self._found(backend, is_thorough)
+            return self._compare_attempts(backend, is_thorough)
 
-    def _found(self, backend: Runs, is_thorough: bool) -> str | None:
+    def _compare_attempts(self, backend: Runs, is_thorough: bool) -> str | None:
         told = None
         for attempt in range(TRIES if self._shards_taken else 0):
-            plain = self._plain(attempt)
+            plain = self._plain_outcome(attempt)
             try:
-                first = self._run(backend, attempt)
-                told = difference(self._architecture, first, plain, self.start)
+                first = self._backend_outcome(backend, attempt)
+                told = describe_difference(self._architecture, first, plain, self.start)
                 if told is not None:
                     # A module in float64 may lose what is odd, such as memory that two share.
                     only = self._only_amplifies if is_thorough else self._only_rounds
@@ -186,12 +192,12 @@ class Comparison:
                     module = self._architecture.module
                     before = hidden_state(module)
                     reals = {name: t.clone() for name, t in hidden_reals(module).items()}
-                    self._run(backend, attempt + 1)
-                    again = self._run(backend, attempt)
+                    self._backend_outcome(backend, attempt + 1)
+                    again = self._backend_outcome(backend, attempt)
                     after = hidden_state(module)
-                    self._changing = changed(before, after)
+                    self._changing = changed_names(before, after)
                     self._changing += self._read(backend, attempt, again, reals)
-                    told = difference(self._architecture, again, first, self.start)
+                    told = describe_difference(self._architecture, again, first, self.start)
             except JobFailedError as failure:
                 error = failure.__cause__
                 if isinstance(error, torch.OutOfMemoryError | MemoryError):
@@ -212,13 +218,13 @@ class Comparison:
         other = [n for n, t in now.items() if n in before and not _equal(t, before[n])]
         for value in PROBES if other else ():
             with overwritten([now[n] for n in other], value):
-                outcome = self._run(backend, attempt)
+                outcome = self._backend_outcome(backend, attempt)
             pairs = zip(outcome, known, strict=True)
             if not all(_equal(mine, theirs) for mine, theirs in pairs):
                 return other
         return []
 
-    def _fresh(self, dtype: torch.dtype | None = None) -> Architecture:
+    def _fresh_architecture(self, dtype: torch.dtype | None = None) -> Architecture:
         """A module that nothing has touched, and its layout; in other numbers than the model's."""
         a = self._architecture
         assert a.fresh is not None
@@ -231,7 +237,7 @@ class Comparison:
         if a.dtype != torch.float32 or not torch.equal(ours.row[real:], plain.row[real:]):
             return False
         try:
-            exact, start = self._trained(attempt, torch.float64), self.start
+            exact, start = self._train_in_plain_loop(attempt, torch.float64), self.start
             farthest = float((plain.row - start)[:real].abs().max())
             columns = [slice(s.start, s.stop) for s in a.slices]
             parts = [
@@ -248,12 +254,12 @@ class Comparison:
             double, batches = a.in_double(), self._batches(attempt)
             shards = self._shards.in_double(list(batches.keys()), self._samples(attempt).tolist())
             twin = backend.in_double(a, double, shards)
-            found = self._run(twin, attempt, double, shards)
+            found = self._backend_outcome(twin, attempt, double, shards)
         except Exception as error:  # whatever a model may raise in other numbers than its own
             if is_out_of_memory(error):
                 raise
             return False
-        return difference(double, found, exact, start.double()) is None
+        return describe_difference(double, found, exact, start.double()) is None
 
     def _only_amplifies(self, backend: Runs, ours: Outcome, plain: Outcome, attempt: int) -> bool:
         """Return whether the loop itself differs as much from starts with other last bits.
@@ -264,7 +270,7 @@ class Comparison:
         real = _num_real(a)
         if not torch.equal(ours.row[real:], plain.row[real:]):
             return False
-        others = [self._trained(attempt, nudged=n) for n in range(1, NUDGES + 1)]
+        others = [self._train_in_plain_loop(attempt, nudged=n) for n in range(1, NUDGES + 1)]
         if not all(torch.equal(o.row[real:], plain.row[real:]) for o in others):
             return False
         farthest = float((plain.row - self.start)[:real].abs().max())
@@ -272,7 +278,7 @@ class Comparison:
         cuts = [slice(s.start, s.stop) for s in a.slices]
         parts = [([row[cut] for row in rows], self.start[cut]) for cut in cuts]
         parts.append((list(outputs), torch.zeros_like(plain.outputs)))
-        found = [amplifies(of[0], of[1], of[2:], start, farthest) for of, start in parts]
+        found = [amplifies_rounding(of[0], of[1], of[2:], start, farthest) for of, start in parts]
         if None in found:
             return False
         return all(found) or self._only_rounds(backend, ours, plain, attempt)
@@ -287,14 +293,14 @@ class Comparison:
         shards = shards or self._shards
         return shards.split_rows(self._batches(attempt).shard, "train")[:LOOKED_AT]
 
-    def _run(
+    def _backend_outcome(
         self,
         backend: Runs,
         attempt: int,
         architecture: Architecture | None = None,
         shards: Shards | None = None,
     ) -> Outcome:
-        """Outcome by a backend; of the model in other numbers, with its own samples."""
+        """Outcome of two steps by a backend; `architecture`, `shards`: in another precision."""
         a, batches = architecture or self._architecture, self._batches(attempt)
         start = Cell(_NOBODY, (a.num_values,), a, self.start.to(a.dtype, copy=True))
         end = Cell(_NOBODY, (a.num_values,), a)
@@ -315,11 +321,11 @@ class Comparison:
         (outputs,) = backend.predictions([(trained, self._samples(attempt, shards))])
         return Outcome(trained.tensor().clone(), outputs)
 
-    def _plain(self, attempt: int) -> Outcome:
+    def _plain_outcome(self, attempt: int) -> Outcome:
         """Outcome of a plain loop in PyTorch."""
         if attempt not in self._known:
             try:
-                self._known[attempt] = self._trained(attempt)
+                self._known[attempt] = self._train_in_plain_loop(attempt)
             except ScenarioError:
                 raise
             except StructureError as error:
@@ -335,17 +341,19 @@ class Comparison:
                 ) from error
         return self._known[attempt]
 
-    def _trained(self, attempt: int, dtype: torch.dtype | None = None, nudged: int = 0) -> Outcome:
+    def _train_in_plain_loop(
+        self, attempt: int, dtype: torch.dtype | None = None, nudged: int = 0
+    ) -> Outcome:
         """Two steps of a plain loop.
 
         With `dtype`, in other numbers than the model's; with `nudged`, from parameters whose last
         bits this number changes.
         """
         a, shards, batches = self._architecture, self._shards, self._batches(attempt)
-        layout = self._fresh(dtype)
+        layout = self._fresh_architecture(dtype)
         model = layout.module
         if nudged:
-            nudge(model, nudged)
+            perturb_last_bits(model, nudged)
         model.train()
         keys = list(batches.keys())
         velocities: dict[nn.Parameter, Tensor] = {}
@@ -353,16 +361,16 @@ class Comparison:
             for parameter in model.parameters():
                 parameter.grad = None
             with seeded(a.device, mask_seed(self._streams, key)):
-                loss = batch.loss(model(_as(batch.x, layout.dtype)))
+                loss = batch.loss(model(_cast_samples(batch.x, layout.dtype)))
             loss.backward()  # type: ignore[no-untyped-call]
             plain_step(self._optimizer, list(model.parameters()), velocities)
         row = layout.row()
-        layout.collect(row)
+        layout.collect_buffers(row)
         row = layout.row()
         model.eval()
         x = shards.x[torch.from_numpy(self._samples(attempt)).to(a.device)]
-        with torch.no_grad(), looking(a):
-            outputs: Tensor = model(_as(x, layout.dtype))
+        with torch.no_grad(), seeded_inference(a):
+            outputs: Tensor = model(_cast_samples(x, layout.dtype))
         return Outcome(row, outputs.flatten(1).cpu())
 
 
@@ -376,8 +384,8 @@ def _without_cudnn() -> Iterator[None]:
         torch.backends.cudnn.enabled = before
 
 
-def _as(x: Tensor, dtype: torch.dtype) -> Tensor:
-    """Samples in a type of numbers; words stay whole numbers."""
+def _cast_samples(x: Tensor, dtype: torch.dtype) -> Tensor:
+    """Convert samples to a precision; numbers of words stay whole."""
     return x.to(dtype) if x.is_floating_point() else x
 
 
@@ -419,7 +427,9 @@ def _num_real(a: Architecture) -> int:
     return a.whole_columns[0][0] if a.whole_columns else a.num_values
 
 
-def difference(a: Architecture, ours: Outcome, plain: Outcome, start: Tensor) -> str | None:
+def describe_difference(
+    a: Architecture, ours: Outcome, plain: Outcome, start: Tensor
+) -> str | None:
     """Describe how two outcomes differ by more than rounding; None if they do not.
 
     Parameters
@@ -487,10 +497,10 @@ def compare(
     comparison = known[key]
     purposes: tuple[Purpose, ...] = ("train", "infer")
     while True:
-        ways = {p: routes.way(architecture, p) for p in purposes}
+        ways = {p: routes.backend_name(architecture, p) for p in purposes}
         if set(ways.values()) == {"sequential"}:
             return
-        told = comparison.differs(backend, tuple(ways.values()))
+        told = comparison.describe_difference(backend, tuple(ways.values()))
         if told is None:
             return
-        routes.leave(architecture, told)
+        routes.fall_back(architecture, told)

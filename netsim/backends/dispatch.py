@@ -14,9 +14,9 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import nn
 
-from netsim.backends.parameter_store import padded
-from netsim.backends.route import PURPOSES, Purpose, Route, Way, natively
-from netsim.backends.route_tables import read_measured, ruled, signature, user_table
+from netsim.backends.parameter_store import padded_length
+from netsim.backends.route import PURPOSES, Purpose, Route, Way, native_route
+from netsim.backends.route_tables import read_measured, route_by_rules, signature, user_table
 from netsim.backends.ways import STACKED
 from netsim.learning.architecture import Architecture
 
@@ -84,17 +84,17 @@ class Routes:
         self._by_architecture = dict(by_architecture)
         self.functions = functions
 
-    def way(self, architecture: Architecture, purpose: Purpose) -> str:
+    def backend_name(self, architecture: Architecture, purpose: Purpose) -> str:
         """The backend that runs jobs of this purpose: `native`, `stacked` or `sequential`."""
-        if architecture.alone:
+        if architecture.sequential_reason:
             return "sequential"
         way: Way = getattr(self._by_architecture[id(architecture)].route, purpose)
         return way.partition("/")[0]
 
     def reason(self, architecture: Architecture, purpose: Purpose) -> str:
         """Why jobs of this purpose take their way."""
-        if architecture.alone:
-            return architecture.alone
+        if architecture.sequential_reason:
+            return architecture.sequential_reason
         choice = self._by_architecture[id(architecture)]
         return f'{purpose} = "{getattr(choice.route, purpose)}" by {choice.source}'
 
@@ -105,11 +105,11 @@ class Routes:
         return next(w for w in self._ways_of(architecture) if w.startswith("native"))
 
     def _ways_of(self, architecture: Architecture) -> list[str]:
-        return _ways(self._by_architecture[id(architecture)].route)
+        return _ways_by_purpose(self._by_architecture[id(architecture)].route)
 
-    def stacks(self, architecture: Architecture, purpose: Purpose) -> bool:
+    def is_stacked(self, architecture: Architecture, purpose: Purpose) -> bool:
         """Return whether jobs of this purpose, if PyTorch runs them, run for many nodes at once."""
-        way = self.way(architecture, purpose)
+        way = self.backend_name(architecture, purpose)
         if purpose == "loss" and way == "native":
             way = self.unknown_losses(architecture)
         return way != "sequential"
@@ -119,7 +119,7 @@ class Routes:
         return {
             key: way.partition("/")[2]
             for key, choice in self._by_architecture.items()
-            for way in _ways(choice.route)
+            for way in _ways_by_purpose(choice.route)
             if way.startswith("native/")
         }
 
@@ -162,8 +162,8 @@ class Routes:
         """
         return Routes({id(architecture): self._by_architecture[id(like)]}, self.functions)
 
-    def leave(self, architecture: Architecture, told: str) -> None:
-        """Take slower ways for a model: stacked in place of native, else one after another.
+    def fall_back(self, architecture: Architecture, told: str) -> None:
+        """Route a model to a slower backend: stacked in place of native, else sequential.
 
         Parameters
         ----------
@@ -172,7 +172,7 @@ class Routes:
             Why; in words that follow those of the way that is left.
         """
         choice = self._by_architecture[id(architecture)]
-        ways = _ways(choice.route)
+        ways = _ways_by_purpose(choice.route)
         left = "native" if any(w.startswith("native") for w in ways) else "stacked"
         other = "stacked" if left == "native" else "sequential"
         changed = [p for p in PURPOSES if getattr(choice.route, p).startswith(left)]
@@ -193,14 +193,14 @@ class Routes:
     @property
     def all_sequential(self) -> bool:
         """Return whether nothing is stacked."""
-        ways = [way for c in self._by_architecture.values() for way in _ways(c.route)]
+        ways = [way for c in self._by_architecture.values() for way in _ways_by_purpose(c.route)]
         return all(way == "sequential" for way in ways)
 
     def by_signature(self) -> dict[str, Route]:
         """The routes, as `[run.routes]` holds them."""
         return {choice.signature: choice.route for choice in self._by_architecture.values()}
 
-    def described(self) -> dict[str, dict[str, Any]]:
+    def as_dict(self) -> dict[str, dict[str, Any]]:
         """The routes and their sources, as `environment.json` holds them."""
         found = {}
         for choice in self._by_architecture.values():
@@ -228,13 +228,13 @@ def default_lanes(architecture: Architecture, activations: int) -> int:
     bytes_each = torch.empty((), dtype=a.dtype).element_size()
     if a.device.type == "cuda":
         total = torch.cuda.get_device_properties(a.device).total_memory * GPU_SHARE
-        each = bytes_each * (4 * padded(a.num_values) + 3 * activations)
+        each = bytes_each * (4 * padded_length(a.num_values) + 3 * activations)
         return max(FEWEST_LANES, int(total // each))
-    fit = CACHE_BYTES // (2 * bytes_each * padded(a.num_values))
+    fit = CACHE_BYTES // (2 * bytes_each * padded_length(a.num_values))
     return max(FEWEST_LANES, min(MOST_LANES, fit))
 
 
-def choose(
+def choose_routes(
     nodes: Mapping[Architecture, int],
     batch_size: int,
     backend: Literal["auto", "native", "stacked", "sequential"],
@@ -269,26 +269,27 @@ def choose(
     for architecture, count in nodes.items():
         name, variant = signature(architecture, batch_size), native.get(architecture)
         advice = ""
-        if architecture.alone:
+        if architecture.sequential_reason:
             route, source = _ONE_BY_ONE, "the model"
             if backend != "sequential":
-                advice = f"the model {architecture.name} runs node after node: {architecture.alone}"
+                why = architecture.sequential_reason
+                advice = f"the model {architecture.name} runs node after node: {why}"
         elif backend in ("stacked", "sequential"):
             route, source = Route(train=backend, loss=backend, infer=backend), "[run] backend"
         elif backend == "auto" and name in given:
-            route, advice = _possible(given[name], variant, instruction_sets)
+            route, advice = _fit_to_machine(given[name], variant, instruction_sets)
             source = "[run.routes]"
         elif name in measured and measured[name].native == variant:
             route, source = measured[name].route, "netsim tune"
         else:
-            route = ruled(architecture, count, batch_size, variant is not None)
+            route = route_by_rules(architecture, count, batch_size, variant is not None)
             source = "shipped rules"
             if backend == "native" and variant is not None:
-                route, source = natively(route), "[run] backend"
+                route, source = native_route(route), "[run] backend"
             if name in measured:
-                advice = _outdated(measured[name].native, variant)
+                advice = _outdated_advice(measured[name].native, variant)
         found[id(architecture)] = Choice(
-            name, _pinned(route, variant), source, advice, count, batch_size
+            name, _pin_variant(route, variant), source, advice, count, batch_size
         )
     # On a CPU gathering the inputs of a small function takes longer than running it; on a GPU
     # launching one kernel per node does.
@@ -296,10 +297,10 @@ def choose(
     return Routes(found, functions=backend == "stacked" or on_gpu)
 
 
-def _possible(
+def _fit_to_machine(
     route: Route, variant: str | None, instruction_sets: Collection[str]
 ) -> tuple[Route, str]:
-    """A scenario's route with what this machine can do in place of what it can't, and why."""
+    """Replace the backends of a route that this machine lacks; gives the route and a remark."""
     way = "stacked" if variant is None else f"native/{variant}"
     missing = {
         purpose: said
@@ -322,7 +323,7 @@ def _possible(
     return route.model_copy(update=dict.fromkeys(missing, way)), advice
 
 
-def _outdated(then: str | None, now: str | None) -> str:
+def _outdated_advice(then: str | None, now: str | None) -> str:
     """Why a measured route was not taken: other backends are at hand than were measured."""
     with_kernel, kernel = (f"native/{way}" if way else "no native kernel" for way in (then, now))
     return (
@@ -331,11 +332,11 @@ def _outdated(then: str | None, now: str | None) -> str:
     )
 
 
-def _ways(route: Route) -> list[str]:
+def _ways_by_purpose(route: Route) -> list[str]:
     return [getattr(route, purpose) for purpose in PURPOSES]
 
 
-def _pinned(route: Route, variant: str | None) -> Route:
+def _pin_variant(route: Route, variant: str | None) -> Route:
     """The route with an instruction set for `native`; without one, stacked in its place."""
     way = "stacked" if variant is None else f"native/{variant}"
     ways = [purpose for purpose in PURPOSES if getattr(route, purpose) == "native"]

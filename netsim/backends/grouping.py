@@ -40,7 +40,7 @@ TRIES = 3
 """On so many jobs a kernel must differ before it counts: see `netsim.backends.rounding`."""
 
 
-class Plainly(Protocol):
+class PlainBackend(Protocol):
     """The sequential backend."""
 
     divergences: Divergences
@@ -87,7 +87,7 @@ class GroupedExecution(Generic[R]):
         resources: R,
         routes: Routes,
         fallback: Callable[[Sequence[Job[Any]]], int],
-        plain: Plainly,
+        plain: PlainBackend,
         declined: dict[str, str],
         in_double: InDouble,
         ways: Ways,
@@ -135,7 +135,7 @@ class GroupedExecution(Generic[R]):
         if kernel.purpose is not None:
             architecture = job.inputs[0].architecture
             assert architecture is not None
-            if self._routes.way(architecture, kernel.purpose) != self._backend:
+            if self._routes.backend_name(architecture, kernel.purpose) != self._backend:
                 self._ways.decline(job, self._routes.reason(architecture, kernel.purpose))
                 return None
         signature = kernel.signature(job, self._resources)
@@ -150,7 +150,7 @@ class GroupedExecution(Generic[R]):
         """Run a group in chunks of as many jobs as a call takes."""
         work, signature = key
         kernel: GroupKernel[R] = job_type(work).kernels[self._backend]
-        if not self._agrees(jobs):
+        if not self._agrees_with_plain(jobs):
             return self._fallback(jobs)
         call = kernel.prepare(signature, jobs, self._resources)
         model = jobs[0].inputs[0].architecture if jobs[0].inputs else None
@@ -162,7 +162,7 @@ class GroupedExecution(Generic[R]):
             calls += self._attempt(call, key, jobs[start : start + width])
         return calls
 
-    def _agrees(self, jobs: Sequence[Job[Any]]) -> bool:
+    def _agrees_with_plain(self, jobs: Sequence[Job[Any]]) -> bool:
         """Return whether this backend computes what plain PyTorch does.
 
         It is looked at once a loss and model.
@@ -178,7 +178,7 @@ class GroupedExecution(Generic[R]):
             if ours is None or plain is None or (attempt == 0 and ours[0] in self._compared):
                 return True
             self._compared.add(ours[0])
-            told = self._differs(ours[1], plain[1])
+            told = self._describe_difference(ours[1], plain[1])
             if told is None or self._only_rounds(job, attempt, ours[1], plain[1]):
                 return True
         if told is not None:
@@ -187,10 +187,10 @@ class GroupedExecution(Generic[R]):
             self._ways.decline(jobs[0], reason)
         return told is None
 
-    def _differs(self, ours: Job[Any], plain: Job[Any]) -> str | None:
+    def _describe_difference(self, ours: Job[Any], plain: Job[Any]) -> str | None:
         """Describe how two like jobs differ, of which one is run in plain PyTorch."""
         kernel: GroupKernel[R] = job_type(type(ours.work)).kernels[self._backend]
-        before = self._plain.divergences.found()
+        before = self._plain.divergences.diverged_entries()
         try:
             signature = kernel.signature(ours, self._resources)
             if signature is None or isinstance(signature, Declined | Passed):
@@ -204,7 +204,7 @@ class GroupedExecution(Generic[R]):
         finally:
             self._plain.divergences.restore(before)
         for i, (a, b, start) in enumerate(
-            zip(*map(_results, (ours, plain)), _starts(ours), strict=True)
+            zip(*map(_final_values, (ours, plain)), _initial_values(ours), strict=True)
         ):
             told = beyond_rounding(a, b, start)
             if told is not None:
@@ -235,9 +235,11 @@ class GroupedExecution(Generic[R]):
             found, exact = (take(same, attempt) for _ in range(2))
             assert found is not None
             assert exact is not None
-            if twin._differs(found[1], exact[1]) is not None:
+            if twin._describe_difference(found[1], exact[1]) is not None:
                 return False
-            jobs = zip(*map(_results, (ours, plain, exact[1])), _starts(ours), strict=True)
+            jobs = zip(
+                *map(_final_values, (ours, plain, exact[1])), _initial_values(ours), strict=True
+            )
             return all(
                 beyond_rounding(mine, theirs, start) is None
                 or rounds_like(mine, theirs, right, start)
@@ -276,13 +278,13 @@ class GroupedExecution(Generic[R]):
         return self._attempt(call, key, jobs)
 
 
-def _results(job: Job[Any]) -> list[Tensor]:
+def _final_values(job: Job[Any]) -> list[Tensor]:
     """Values of a short job that has run."""
     cells = [cell for cell in job.outputs if cell is not None]
     return [cell.materialise() for cell in cells]
 
 
-def _starts(job: Job[Any]) -> list[Tensor]:
+def _initial_values(job: Job[Any]) -> list[Tensor]:
     """Values that a short training's results were before it: of the model, and zeros."""
     return [job.inputs[0].tensor(), *(torch.zeros(()) for _ in job.shapes[1:])]
 

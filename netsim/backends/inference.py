@@ -24,7 +24,7 @@ class Inference(Protocol):
     def empty_rows(self, count: int) -> Tensor:
         """Uninitialised rows (count, padded D)."""
 
-    def gathered(self, refs: Sequence[Ref]) -> Tensor:
+    def gather(self, refs: Sequence[Ref]) -> Tensor:
         """Copies of models as rows (W, padded D)."""
 
     def padded_splits(self, splits: Sequence[tuple[int, str]]) -> tuple[Tensor, Tensor]:
@@ -63,7 +63,7 @@ class InferenceResources(Protocol):
     def shards(self) -> Shards:
         """The samples of all nodes."""
 
-    def infers(self, ref: Ref) -> bool:
+    def supports_inference(self, ref: Ref) -> bool:
         """Return whether `inference` supports the architecture of a model."""
 
     def inference(self, ref: Ref) -> Inference:
@@ -89,7 +89,7 @@ def over_splits(passes: Passes) -> GroupKernel[InferenceResources]:
 
     def signature(job: Job[Any], resources: InferenceResources) -> Signature | None:
         """One architecture, and splits that are padded to one size."""
-        if not resources.infers(job.inputs[0]):
+        if not resources.supports_inference(job.inputs[0]):
             return None
         rows = resources.shards.split_rows(job.work.shard, job.work.split)
         return id(job.inputs[0].architecture), padded_size(len(rows))
@@ -98,7 +98,7 @@ def over_splits(passes: Passes) -> GroupKernel[InferenceResources]:
         inference = resources.inference(jobs[0].inputs[0])
 
         def run(some: Sequence[Job[Any]], _: int) -> None:
-            models = inference.gathered([job.inputs[0] for job in some])
+            models = inference.gather([job.inputs[0] for job in some])
             splits = [(job.work.shard, job.work.split) for job in some]
             results = passes(inference, models, *inference.padded_splits(splits))
             resources.fill(some, [[result] for result in results])

@@ -54,14 +54,14 @@ def allocate(shape: tuple[int, ...], device: torch.device, dtype: torch.dtype) -
     size = math.prod(shape) * dtype.itemsize
     if device.type != "cpu" or size < SMALLEST_BLOCK_BYTES:
         return torch.empty(shape, device=device, dtype=dtype)
-    block = _block(size)
+    block = _free_block(size)
     used = block[:size]
     # The tensor, and each view of it, holds a reference to this very array.
     weakref.finalize(used, _free.append, block).atexit = False
     return torch.from_numpy(used).view(dtype).view(shape)
 
 
-def _block(size: int) -> Block:
+def _free_block(size: int) -> Block:
     """The smallest free block of `size` to twice as many bytes, or a new one.
 
     Where none fits, the run needs other sizes than the one before: all free blocks are given up.
@@ -71,10 +71,10 @@ def _block(size: int) -> Block:
         if fitting:
             return _free.pop(min(fitting, key=lambda i: _free[i].nbytes))
         _free.clear()
-    return _new(size)
+    return _new_block(size)
 
 
-def _new(size: int) -> Block:
+def _new_block(size: int) -> Block:
     """A block of large pages where the system has them."""
     if not hasattr(mmap, "MADV_HUGEPAGE"):  # not Linux
         return np.empty(size, dtype=np.uint8)

@@ -38,7 +38,7 @@ SPILLED_ROWS_PER_NODE = 64
 """The same of a slab in a file, which is not to grow: two files at a time would take more disk."""
 
 
-def padded(length: int) -> int:
+def padded_length(length: int) -> int:
     """`length` rounded up to the alignment of rows."""
     return -(-length // ALIGNMENT) * ALIGNMENT
 
@@ -81,7 +81,7 @@ class Slab:
         self.length = length
         self._spill = spill
         self._reserve: Reserve | None = None
-        self.storage = torch.zeros((1, padded(length)), device=device, dtype=dtype)
+        self.storage = torch.zeros((1, padded_length(length)), device=device, dtype=dtype)
         self.rows = self.storage[:, :length]
         self._free: list[int] = []
         self.live = self.peak = 0
@@ -133,16 +133,16 @@ class Slab:
             self.storage.index_copy_(0, self.index(numbers), values)
         else:  # index_copy_ takes three times as long
             self.storage.numpy()[numbers] = values.numpy()
-            self.touched(len(numbers))
+            self.note_access(len(numbers))
         for i, number in zip(held, numbers, strict=True):
             cell = cells[i]
             assert cell is not None
             cell.store_in(self, number)
 
-    def touched(self, count: int) -> None:
+    def note_access(self, count: int) -> None:
         """Note that so many rows were read or written: a file's pages may have to go."""
         if self._spill is not None:
-            self._spill.touched(count * self.storage[0].nbytes)
+            self._spill.note_access(count * self.storage[0].nbytes)
 
     def _grow(self, missing: int) -> None:
         old = len(self.storage)
@@ -193,7 +193,7 @@ class ParameterStore:
         """Return how many values a call may copy: `most`, or fewer where they are in files."""
         if self.spill is None:
             return most
-        row_bytes = padded(length) * torch.empty((), dtype=self.dtype).element_size()
+        row_bytes = padded_length(length) * torch.empty((), dtype=self.dtype).element_size()
         return max(1, min(most, self.spill.rows_at_once // row_bytes))
 
     def rows_of(self, refs: Sequence[Ref]) -> tuple[Slab, list[int]]:
@@ -224,7 +224,7 @@ class ParameterStore:
         slab = self.slab(value.numel())
         (number,) = slab.take(1)
         slab.rows[number] = value.reshape(-1)
-        slab.touched(1)
+        slab.note_access(1)
         cell.store_in(slab, number)
 
     def spill_outputs(self, jobs: Sequence[Job[Any]]) -> None:
@@ -257,7 +257,7 @@ class ParameterStore:
             return
         slab, numbers = self.rows_of(refs)
         torch.index_select(slab.storage, 0, slab.index(numbers), out=out)
-        slab.touched(len(numbers))
+        slab.note_access(len(numbers))
 
     @property
     def slabs(self) -> list[Slab]:
@@ -268,4 +268,4 @@ class ParameterStore:
     def peak_bytes(self) -> int:
         """Most memory that the slabs' values took, as if all slabs had peaked at once."""
         size = torch.empty((), dtype=self.dtype).element_size()
-        return sum(s.peak * padded(s.length) * size for s in self._slabs.values())
+        return sum(s.peak * padded_length(s.length) * size for s in self._slabs.values())

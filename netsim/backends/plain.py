@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from netsim.learning.architecture import Architecture
-from netsim.learning.columns import clipped, number_of
+from netsim.learning.columns import columns_before, number_of
 from netsim.learning.divergence import Divergences
 from netsim.learning.global_draws import mask_seed, seeded
 from netsim.learning.jobs import BatchKey, Job
@@ -56,21 +56,21 @@ class Plain:
             return nullcontext()
         return seeded(self.shards.x.device, mask_seed(self.streams, key))
 
-    def own(self, architecture: Architecture) -> Architecture:
-        """The layout whose module this job may bind: of a thread of several, its own."""
+    def bound_layout(self, architecture: Architecture) -> Architecture:
+        """Layout whose module this job may bind; each of several threads has a copy."""
         return architecture
 
     def batches(self, keys: Sequence[BatchKey], uniforms: int) -> list[Batch]:
         """Minibatches; see `netsim.learning.shards.Shards.batches`."""
         return self.shards.batches(keys, uniforms)
 
-    def note(self, job: Job[Any], after: Tensor) -> None:
-        """Tell of a training, by the sum (1,) of the parameters that it ended with."""
+    def note_training(self, job: Job[Any], after: Tensor) -> None:
+        """Report a training, by the sum (1,) of its final parameters."""
         self.divergences.note([job], after)
 
 
-def looking(architecture: Architecture | None) -> AbstractContextManager[None]:
-    """Seed what a look at a model draws, always alike; nothing to do for a model that does not."""
+def seeded_inference(architecture: Architecture | None) -> AbstractContextManager[None]:
+    """Seed the draws of an evaluation, always alike; no effect on a model without draws."""
     if architecture is None or not architecture.traits.draws_in_evaluation:
         return nullcontext()
     return seeded(architecture.device, architecture.traits.look_seed)
@@ -91,7 +91,7 @@ def keep_whole(value: Tensor, models: Sequence[Ref]) -> None:
         if architecture is None or not architecture.whole_columns:
             return
         whole = architecture.whole_columns[0][0]
-        start = number_of(clipped(ref.ranges or ((0, architecture.num_values),), whole))
+        start = number_of(columns_before(ref.ranges or ((0, architecture.num_values),), whole))
         value[start:] = ref.tensor()[start:]
 
 
@@ -127,7 +127,7 @@ def evaluate(architecture: Architecture | None, row: Tensor, x: Tensor) -> Tenso
         (n, ...)
     """
     assert architecture is not None
-    with looking(architecture):
+    with seeded_inference(architecture):
         outputs: Tensor = architecture.bind(row)(x)
     return outputs.flatten(1) if outputs.dim() > 2 else outputs
 

@@ -65,7 +65,7 @@ class PlainThreads:
         dict of int to (Outcome, list of torch.Tensor)
             By place among `jobs`: its results, and what is to be noted of divergence, (1,) each.
         """
-        chosen = [i for i, job in enumerate(jobs) if self._may(job)]
+        chosen = [i for i, job in enumerate(jobs) if self._can_run(job)]
         if len(chosen) < 2:
             return {}
         for i in chosen:
@@ -88,19 +88,19 @@ class PlainThreads:
                 found[i] = owner.run(jobs[i])
 
         start = time.perf_counter()
-        width = min(self._threads, len(chosen)) if self._sharing.pays() else 1
+        width = min(self._threads, len(chosen)) if self._sharing.is_worthwhile() else 1
         cpu_s = sum(self._pool.map(work, self._owners[:width]))
         self._sharing.note(width, time.perf_counter() - start, cpu_s)
         return found
 
-    def _may(self, job: Job[Any]) -> bool:
+    def _can_run(self, job: Job[Any]) -> bool:
         if not job_type(type(job.work)).threaded:
             return False
         architecture = job.inputs[0].architecture
         assert architecture is not None
         if id(architecture) not in self._fits:
             self._fits[id(architecture)] = _can_be_copied(architecture)
-        return self._fits[id(architecture)] and architecture.alone is None
+        return self._fits[id(architecture)] and architecture.sequential_reason is None
 
 
 class ThreadPlain(Plain):
@@ -129,7 +129,7 @@ class ThreadPlain(Plain):
             values = error
         return values, self._noted
 
-    def note(self, job: Job[Any], after: Tensor) -> None:
+    def note_training(self, job: Job[Any], after: Tensor) -> None:
         """Keep it for the caller."""
         self._noted.append(after)
 
@@ -138,7 +138,7 @@ class ThreadPlain(Plain):
         with self._lock:
             return super().batches(keys, uniforms)
 
-    def own(self, architecture: Architecture) -> Architecture:
+    def bound_layout(self, architecture: Architecture) -> Architecture:
         """The layout with a module that no other thread uses."""
         if architecture not in self._owned:
             a, module = architecture, copy.deepcopy(architecture.module)

@@ -36,7 +36,7 @@ TELLS_NOTHING = 0.1
 from its float64, float32 says nothing of it, and float64 alone decides."""
 
 
-def stepwise(optimizer: Optimizer) -> Optimizer:
+def as_sgd(optimizer: Optimizer) -> Optimizer:
     """SGD with the other constants of an optimiser."""
     c = optimizer
     momentum = c.momentum if c.kind == "sgd" else 0.0
@@ -68,7 +68,7 @@ def beyond_rounding(
     return f"differs by {most:.1e}, having moved by {moved:.1e}"
 
 
-def nudge(model: nn.Module, seed: int) -> None:
+def perturb_last_bits(model: nn.Module, seed: int) -> None:
     """Change the last bits of a model's parameters.
 
     Parameters
@@ -86,7 +86,7 @@ def nudge(model: nn.Module, seed: int) -> None:
                 parameter.add_(parameter * step)
 
 
-def amplifies(
+def amplifies_rounding(
     ours: Tensor, plain: Tensor, others: Sequence[Tensor], start: Tensor, farthest: float
 ) -> bool | None:
     """Return whether ours is as near to plain as others are that began with other last bits.
@@ -96,7 +96,7 @@ def amplifies(
     ours, plain : torch.Tensor
         Of one shape.
     others : sequence of torch.Tensor
-        By the same loop as plain, from a start that `nudge` changed.
+        By the same loop as plain, from a start that `perturb_last_bits` changed.
     start : torch.Tensor
         What they were before training.
     farthest : float

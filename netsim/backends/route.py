@@ -46,7 +46,7 @@ def backends_for(purpose: Purpose) -> tuple[str, ...]:
     return tuple(way for way in ways if "/" not in way)
 
 
-def natively(route: Route) -> Route:
+def native_route(route: Route) -> Route:
     """The route with the native kernel for every purpose that it can serve."""
     purposes = [p for p in PURPOSES if "native" in backends_for(p)]
     return route.model_copy(update=dict.fromkeys(purposes, "native"))

@@ -115,7 +115,9 @@ def shipped_rules() -> tuple[Rule, ...]:
     return Rules.model_validate(tomllib.loads(SHIPPED.read_text(encoding="utf-8"))).rule
 
 
-def ruled(architecture: Architecture, num_nodes: int, batch_size: int, knows_native: bool) -> Route:
+def route_by_rules(
+    architecture: Architecture, num_nodes: int, batch_size: int, knows_native: bool
+) -> Route:
     """The route that the shipped rules give.
 
     Parameters

@@ -76,7 +76,7 @@ class Sequential:
                         raise outcome
                     values = outcome
                     for after in noted:
-                        self._plain.note(job, after)
+                        self._plain.note_training(job, after)
             except Exception as error:
                 raise JobFailedError(job) from error
             for cell, value in zip(job.outputs, values, strict=True):

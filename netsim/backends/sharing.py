@@ -22,7 +22,7 @@ class Sharing:
         self._pause = FIRST_PAUSE
         self._left, self._resumes = 0, False
 
-    def pays(self) -> bool:
+    def is_worthwhile(self) -> bool:
         """Return whether the next call is worth several threads."""
         if self._left:
             self._left -= 1

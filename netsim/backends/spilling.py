@@ -118,13 +118,13 @@ class Spill:
         array = np.frombuffer(memory, dtype=np.uint8)
         return torch.from_numpy(array).view(dtype).view(rows, columns), reserve
 
-    def touched(self, size: int) -> None:
+    def note_access(self, size: int) -> None:
         """Note that so many bytes of rows were read or written; give pages back if need be."""
         self._unchecked_bytes += size
         if self._unchecked_bytes < CHECKED_BYTES:
             return
         self._unchecked_bytes = 0
-        mapped = _told("RssFile")
+        mapped = _status_bytes("RssFile")
         if mapped is None or mapped > self._most_bytes:
             self.drops += 1
             for memory in self._files:
@@ -141,7 +141,7 @@ Reserve = Callable[[int], None]
 
 def most_resident_bytes() -> int | None:
     """Return the most memory that this process took; None where the system does not say."""
-    return _told("VmHWM")
+    return _status_bytes("VmHWM")
 
 
 def file_system(folder: Path) -> str:
@@ -156,8 +156,8 @@ def file_system(folder: Path) -> str:
     return found[0].partition(" - ")[2].split()[0] if found else ""
 
 
-def _told(name: str) -> int | None:
-    """A line of what Linux says of this process [bytes]."""
+def _status_bytes(name: str) -> int | None:
+    """Size [bytes] in Linux's status of this process; None if it is not there."""
     try:
         lines = _STATUS.read_text(encoding="ascii").splitlines()
     except OSError:  # another system

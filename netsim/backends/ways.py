@@ -59,7 +59,7 @@ class Ways:
         if name:
             self._reasons.setdefault(name, reason)
 
-    def described(self) -> dict[str, str]:
+    def as_dict(self) -> dict[str, str]:
         """The way of each sort of jobs, and the reason where it is not the kernel's alone."""
         return {
             name: f"{way}: {self._reasons[name]}" if name in self._reasons else way

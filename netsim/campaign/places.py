@@ -14,7 +14,7 @@ from netsim.scenario import Scenario, load
 from netsim.scenario.kinds import kinds_of
 from netsim.traces import files
 from netsim.units import to_ns
-from netsim.world.placement import placed
+from netsim.world.placement import place_nodes
 
 
 def data_folder(scenario: Scenario, data: Path | None) -> Path | None:
@@ -58,7 +58,7 @@ def places_in(scenario: Scenario, data: Path | None) -> Places:
 
     def at(times_s: Sequence[float]) -> NDArray[np.float64] | None:
         try:
-            _, track = placed(scenario, Streams(scenario.seed), folder)
+            _, track = place_nodes(scenario, Streams(scenario.seed), folder)
         except ScenarioError:
             return None  # a trace that is not there: the page says so
         if track is None:

@@ -57,7 +57,7 @@ class Bursts(Table):
         """Probability that an attempt is lost."""
         return self.share_bad * self.loss_bad + (1.0 - self.share_bad) * self.loss_good
 
-    def stays(self, rng: np.random.Generator) -> Iterator[tuple[int | None, float]]:
+    def state_stays(self, rng: np.random.Generator) -> Iterator[tuple[int | None, float]]:
         """(attempts, probability of loss) of one stay in a state after another; None: for ever."""
         bad = bool(rng.random() < self.share_bad)
         while True:
@@ -66,7 +66,7 @@ class Bursts(Table):
             yield (int(rng.geometric(leaves)) if leaves > 0.0 else None), loss
             bad = not bad
 
-    def within(
+    def split_blocks(
         self, blocks: Iterable[ChannelBlock], rng: np.random.Generator, made: int = 0
     ) -> Iterator[ChannelBlock]:
         """Cut the blocks of a radio channel where the chain changes state.
@@ -86,7 +86,7 @@ class Bursts(Table):
         -------
         iterator of ChannelBlock
         """
-        stays = self.stays(rng)
+        stays = self.state_stays(rng)
         left, loss = next(stays)
         while left is not None and left <= made:
             made -= left
@@ -150,8 +150,8 @@ class Bursts(Table):
         """
         origin: list[int] = []  # of each block that was cut: the index of the one it is part of
 
-        def cut() -> Iterator[ChannelBlock]:
-            stays = self.stays(rng)
+        def split() -> Iterator[ChannelBlock]:
+            stays = self.state_stays(rng)
             left, loss = next(stays)
             for number, block in enumerate(blocks):
                 room, per = block.attempts, block.per
@@ -166,7 +166,7 @@ class Bursts(Table):
                     if left == 0:
                         left, loss = next(stays)
 
-        found = arq.transfer(rng, packets, cut(), want_mask)
+        found = arq.transfer(rng, packets, split(), want_mask)
         consumed = origin[: len(found.attempts)]
         attempts = [0] * (consumed[-1] + 1)
         for number, n in zip(consumed, found.attempts, strict=True):

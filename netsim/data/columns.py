@@ -60,7 +60,7 @@ class Source(NamedTuple):
     folder: Path | None = None
     parts: tuple[tuple[str, Path | None, int], ...] = ()
 
-    def place(self, row: int) -> str:
+    def row_place(self, row: int) -> str:
         """Place of a row of the table: its file, and the line or the row there."""
         for name, path, rows in self.parts:
             if row < rows:
@@ -69,8 +69,8 @@ class Source(NamedTuple):
             row -= rows
         return f"row {row + 1}"
 
-    def wrong(self, key: str, value: object, what: str) -> DataError:
-        """An error, to be raised, about a column.
+    def error(self, key: str, value: object, what: str) -> DataError:
+        """Make an error about a column, to be raised.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class Source(NamedTuple):
         return DataError(f'[data] {key} = "{one_line(value)}": {self.name}: {what}')
 
 
-def present(table: pa.Table, name: str, key: str, source: Source) -> pa.ChunkedArray:
+def column_without_gaps(table: pa.Table, name: str, key: str, source: Source) -> pa.ChunkedArray:
     """A column without gaps.
 
     Parameters
@@ -101,7 +101,7 @@ def present(table: pa.Table, name: str, key: str, source: Source) -> pa.ChunkedA
     """
     known = table.column_names
     if name not in known:
-        raise source.wrong(
+        raise source.error(
             key,
             name,
             f"has no such column{did_you_mean(name, known)}; it has "
@@ -110,11 +110,11 @@ def present(table: pa.Table, name: str, key: str, source: Source) -> pa.ChunkedA
     column = table.column(name)
     if column.null_count:
         row = int(np.argmax(np.asarray(column.is_null().to_numpy())))
-        raise source.wrong(
+        raise source.error(
             key,
             name,
             f"{column.null_count:,} cells of the column are empty, the first at "
-            f"{source.place(row)}; leave out these rows",
+            f"{source.row_place(row)}; leave out these rows",
         )
     return column
 
@@ -143,20 +143,20 @@ def is_list(kind: pa.DataType) -> bool:
     return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
 
 
-def numbers(table: pa.Table, name: str, key: str, source: Source) -> NDArray[Any]:
+def number_column(table: pa.Table, name: str, key: str, source: Source) -> NDArray[Any]:
     """A column of numbers, (n,), or of lists of equally many, (n, ...).
 
     Parameters
     ----------
     table, name, key, source
-        As of `present`.
+        As of `column_without_gaps`.
 
     Raises
     ------
     DataError
         If it is anything else, or a number is not finite.
     """
-    column = present(table, name, key, source)
+    column = column_without_gaps(table, name, key, source)
     values, shape = column.combine_chunks(), [len(column)]
     if isinstance(values, pa.ChunkedArray):  # of no chunk, or of too many bytes for one
         values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], column.type)
@@ -166,40 +166,40 @@ def numbers(table: pa.Table, name: str, key: str, source: Source) -> NDArray[Any
         if len(lengths) > 1:
             inner = len(values) // max(1, len(column))
             odd = int(np.argmax(np.asarray(every) != every[0].as_py())) // max(1, inner)
-            raise source.wrong(
+            raise source.error(
                 key,
                 name,
                 f"its lists have {min(lengths)} to {max(lengths)} entries, the first of another "
-                f"length than row 1's at {source.place(odd)}; fill them up to one length",
+                f"length than row 1's at {source.row_place(odd)}; fill them up to one length",
             )
         shape.append(lengths[0] if lengths else 0)
         values = values.flatten()
     if not holds_numbers(values.type):
-        raise source.wrong(
+        raise source.error(
             key, name, f"the column is of type {one_line(values.type)}, not of numbers"
         )
     if values.null_count:
         empty = np.asarray(values.is_null().to_numpy(zero_copy_only=False))
         row = int(np.argmax(empty)) // max(1, len(empty) // max(1, len(column)))
-        raise source.wrong(
-            key, name, f"a list has an empty entry at {source.place(row)}; leave out these rows"
+        raise source.error(
+            key, name, f"a list has an empty entry at {source.row_place(row)}; leave out these rows"
         )
     found = np.asarray(values.to_numpy(zero_copy_only=False)).reshape(shape)
     if found.dtype == bool:
         found = found.astype(np.int64)
     finite = in_float32(found).reshape(len(found), -1).all(axis=1)
     if not finite.all():
-        raise source.wrong(
+        raise source.error(
             key,
             name,
             f"{int((~finite).sum()):,} cells of the column are nan or infinite, or beyond "
-            f"{LARGEST:.1g}, the first at {source.place(int(np.argmin(finite)))}; leave out these "
-            "rows",
+            f"{LARGEST:.1g}, the first at {source.row_place(int(np.argmin(finite)))}; leave out "
+            "these rows",
         )
     return found
 
 
-def pictures(
+def image_column(
     table: pa.Table, name: str, shape: tuple[int, int, int] | None, source: Source
 ) -> NDArray[np.uint8]:
     """A column of images, (n, C, H, W): encoded in it, or names of files.
@@ -217,9 +217,9 @@ def pictures(
     DataError
         If a file is missing, an image can't be decoded or has another size.
     """
-    column = present(table, name, "input", source)
+    column = column_without_gaps(table, name, "input", source)
     cells = column.to_pylist()
-    encoded = [_encoded(cell, row, name, source) for row, cell in enumerate(cells)]
+    encoded = [_image_bytes(cell, row, name, source) for row, cell in enumerate(cells)]
     given = shape
     if given is None:
         try:
@@ -227,7 +227,7 @@ def pictures(
                 width, height = first.size
                 given = (1 if first.mode in files.GREY else 3), height, width
         except Exception as error:  # a decoder raises what it likes
-            raise source.wrong("input", name, "the image in row 0 can't be decoded") from error
+            raise source.error("input", name, "the image in row 0 can't be decoded") from error
     kind = pa.struct([("bytes", pa.binary())])
     whole = pa.table({name: pa.array([{"bytes": one} for one in encoded], kind)})
     said = shape is not None
@@ -235,27 +235,29 @@ def pictures(
     return found
 
 
-def _encoded(cell: Any, row: int, name: str, source: Source) -> bytes:
+def _image_bytes(cell: Any, row: int, name: str, source: Source) -> bytes:
     """The bytes of an image that lie in a cell, or in the file that it names."""
     if isinstance(cell, dict):
         if cell.get("bytes") is not None:
             return bytes(cell["bytes"])
         cell = cell.get("path")
     if not isinstance(cell, str) or not cell:
-        raise source.wrong("input", name, f"row {row} has neither an image nor a file's name")
+        raise source.error("input", name, f"row {row} has neither an image nor a file's name")
     path = Path(cell) if source.folder is None else source.folder / cell
     where = f'[data] input = "{one_line(name)}": {source.name}: row {row}: {one_line(path)}'
     try:
-        return bounded.content(path, where, _MOST_IMAGE_BYTES)
+        return bounded.read_plain_file(path, where, _MOST_IMAGE_BYTES)
     except FileNotFoundError:
         raise DataError(
             f"{where}: no such image file; names are relative to the data folder"
         ) from None
     except bounded.BROKEN as error:
-        raise bounded.unreadable(where, error) from error
+        raise bounded.unreadable_error(where, error) from error
 
 
-def targets(table: pa.Table, name: str, source: Source, as_numbers: bool | None = None) -> Targets:
+def target_column(
+    table: pa.Table, name: str, source: Source, as_numbers: bool | None = None
+) -> Targets:
     """A target column: classes, if its cells are whole numbers or texts, else numbers.
 
     Parameters
@@ -271,19 +273,19 @@ def targets(table: pa.Table, name: str, source: Source, as_numbers: bool | None 
     DataError
         If it is neither.
     """
-    column = present(table, name, "target", source)
+    column = column_without_gaps(table, name, "target", source)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if not holds_numbers(kind) and not is_list(kind):
         values = column.to_pylist()
         if as_numbers or not all(isinstance(value, str) for value in values):
-            raise source.wrong(
+            raise source.error(
                 "target", name, f"the column is of type {one_line(column.type)}, not of numbers"
             )
-        return _ranked(np.array(values))
-    found = numbers(table, name, "target", source)
+        return _classes_in_order(np.array(values))
+    found = number_column(table, name, "target", source)
     whole = np.issubdtype(found.dtype, np.integer)
     if as_numbers is False and not whole and np.spacing(np.abs(found).max(initial=0)) > 1:
-        raise source.wrong(
+        raise source.error(
             "target",
             name,
             f"holds numbers to {np.abs(found).max():g} as {one_line(kind)}, which does not tell "
@@ -294,7 +296,7 @@ def targets(table: pa.Table, name: str, source: Source, as_numbers: bool | None 
     if as_numbers is None and whole and found.ndim == 1 and not files.schema_names(table, name):
         different = len(np.unique(found))
         if len(found) >= _MANY_ROWS and different > len(found) // 2:
-            raise source.wrong(
+            raise source.error(
                 "target",
                 name,
                 f"has {different:,} different whole numbers in {len(found):,} rows, which would be "
@@ -307,10 +309,10 @@ def targets(table: pa.Table, name: str, source: Source, as_numbers: bool | None 
     if not names and found.ndim == 1:
         if pa.types.is_integer(kind):
             _require_one_spelling(table, name, "target", source)
-        return _ranked(found)
+        return _classes_in_order(found)
     if not whole or found.min(initial=0) < 0 or (names and found.max(initial=0) >= len(names)):
         last = f" to {len(names) - 1}" if names else " on"
-        raise source.wrong(
+        raise source.error(
             "target",
             name,
             f"class numbers are from 0{last}, the column has {found.min()} to {found.max()}; "
@@ -320,28 +322,28 @@ def targets(table: pa.Table, name: str, source: Source, as_numbers: bool | None 
     return Targets(found.astype(np.int64), known)
 
 
-def _ranked(values: NDArray[Any]) -> Targets:
+def _classes_in_order(values: NDArray[Any]) -> Targets:
     """Classes in the order of their values."""
     names, y = np.unique(values, return_inverse=True)
     return Targets(y.astype(np.int64), tuple(map(str, names.tolist())))
 
 
-def groups(table: pa.Table, name: str, source: Source) -> NDArray[np.int64]:
+def user_numbers(table: pa.Table, name: str, source: Source) -> NDArray[np.int64]:
     """Number of the user of each row, (n,); users in the order of their names.
 
     Parameters
     ----------
     table, name, source
-        As of `targets`.
+        As of `target_column`.
 
     Raises
     ------
     DataError
         If the column names no users, or a user in two ways ("1" and "01").
     """
-    values = present(table, name, "user", source).to_pylist()
+    values = column_without_gaps(table, name, "user", source).to_pylist()
     if not all(isinstance(value, str | int) for value in values):
-        raise source.wrong(
+        raise source.error(
             "user",
             name,
             "users are texts or whole numbers up to 2^64, the column is of type "
@@ -360,7 +362,7 @@ def _require_one_spelling(table: pa.Table, name: str, key: str, source: Source) 
     Parameters
     ----------
     table, name, key, source
-        As of `present`.
+        As of `column_without_gaps`.
     """
     values = table.column(name)
     seen: dict[Any, str] = {}
@@ -374,7 +376,7 @@ def _require_one_spelling(table: pa.Table, name: str, key: str, source: Source) 
             if first != cell:
                 what = "are both true" if value is True else "are both false"
                 what = what if isinstance(value, bool) else "are one number"
-                raise source.wrong(
+                raise source.error(
                     key,
                     name,
                     f'"{one_line(first)}" and "{one_line(cell)}" {what}; write a {word} in one '
@@ -384,7 +386,7 @@ def _require_one_spelling(table: pa.Table, name: str, key: str, source: Source) 
 
 def _as_written(path: Path, name: str) -> list[str]:
     """Cells of a CSV file's column as texts, without blanks around them."""
-    content = bounded.content(path, str(path), bounded.MOST_BYTES)
+    content = bounded.read_plain_file(path, str(path), bounded.MOST_BYTES)
     header = content[:_LONGEST_HEADER].decode("utf-8-sig", errors="replace").lstrip("\r\n")
     names = next(csv.reader(io.StringIO(header)))
     written = next(one for one in names if one.strip() == name)

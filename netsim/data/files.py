@@ -24,7 +24,7 @@ from netsim.traces.bounded_tables import (
     read_json_lines,
     read_parquet,
 )
-from netsim.traces.input_files import note
+from netsim.traces.input_files import note_files
 
 _SHARD = re.compile(r"-(\d{5})-of-(\d{5})\.(parquet|arrow)$")
 FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF", "TIFF", "PPM")
@@ -36,7 +36,7 @@ _decoding = threading.Lock()
 _HOW_TO_POINT = "point to it with [data] path, --data DIR or NETSIM_DATA"
 
 
-def find(
+def find_files(
     kind: str,
     folder: Path | None,
     folders: Sequence[str],
@@ -87,7 +87,7 @@ def find(
                 _require_all_shards(kind, files)
                 if only is not None:
                     _require_no_others(kind, place, patterns, files, only)
-                note(files)
+                note_files(files)
                 return files
     looked = ", ".join(str(place) for place in places)
     raise DataError(
@@ -149,11 +149,11 @@ def read_table(files: Sequence[Path]) -> pa.Table:
     DataError
         If a file can't be read, or the files' columns differ.
     """
-    return below(read_parts(files))
+    return stack_tables(read_parts(files))
 
 
-def below(tables: Sequence[pa.Table]) -> pa.Table:
-    """Tables below one another; whole numbers and others are numbers together.
+def stack_tables(tables: Sequence[pa.Table]) -> pa.Table:
+    """Stack tables; a column of whole and other numbers becomes one of numbers.
 
     Raises
     ------
@@ -186,11 +186,11 @@ def read_parts(files: Sequence[Path]) -> list[pa.Table]:
             elif file.suffix == ".arrow":
                 tables.append(read_arrow(file))
             else:
-                content = bounded.content(file, str(file), bounded.MOST_BYTES)
+                content = bounded.read_plain_file(file, str(file), bounded.MOST_BYTES)
                 tables.append((read_csv if is_csv(file) else read_json_lines)(content, str(file)))
             _require_texts(tables[-1])
         except BROKEN as error:
-            raise bounded.unreadable(str(file), error) from error
+            raise bounded.unreadable_error(str(file), error) from error
     for file, table in zip(files, tables, strict=True):
         doubled = next((n for n, k in Counter(table.column_names).items() if k > 1), None)
         if doubled is not None:
@@ -244,7 +244,7 @@ def line_of(path: Path, row: int) -> int | None:
     if path.suffix in (".parquet", ".arrow"):
         return None
     try:
-        lines = bounded.content(path, str(path), bounded.MOST_BYTES).splitlines()
+        lines = bounded.read_plain_file(path, str(path), bounded.MOST_BYTES).splitlines()
     except BROKEN:
         return None
     left = row + 1 if is_csv(path) else row

@@ -87,7 +87,7 @@ class ColumnUse:
     left_out: dict[str, str] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
 
-    def described(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """Entry of `environment.json`."""
         return {
             "inputs": list(self.inputs),
@@ -97,24 +97,24 @@ class ColumnUse:
             "remarks": self.remarks,
         }
 
-    def told(self) -> list[str]:
+    def sentences(self) -> list[str]:
         """Sentences for `netsim validate` and the page of a run."""
         found = []
         if self.left_out:
             by_reason: dict[str, list[str]] = {}
             for name, reason in self.left_out.items():
                 by_reason.setdefault(reason, []).append(name)
-            words = [f"{_few(names)} ({reason})" for reason, names in by_reason.items()]
-            found.append(f"inputs are {_few(self.inputs)}; left out: {'; '.join(words)}")
+            words = [f"{_first_names(names)} ({reason})" for reason, names in by_reason.items()]
+            found.append(f"inputs are {_first_names(self.inputs)}; left out: {'; '.join(words)}")
         return [one_line(text) for text in (*found, *self.remarks)]
 
 
-def _few(names: Sequence[str]) -> str:
+def _first_names(names: Sequence[str]) -> str:
     shown = ", ".join(name or '""' for name in names[:8])
     return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"
 
 
-def plain(table: pa.Table, name: str) -> pa.Table:
+def normalise_table(table: pa.Table, name: str) -> pa.Table:
     """A table whose columns have stripped names, each once, and types that are read.
 
     Parameters
@@ -136,12 +136,12 @@ def plain(table: pa.Table, name: str) -> pa.Table:
             f"{name}: columns {' and '.join(map(str, places[:2]))} are both called "
             f'"{one_line(doubled)}"; give each column a name of its own'
         )
-    columns = [_plain(table.column(i)) for i in range(table.num_columns)]
+    columns = [_normalise_column(table.column(i)) for i in range(table.num_columns)]
     found = pa.table(columns, names=names) if columns else table
     return found.replace_schema_metadata(table.schema.metadata)
 
 
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _normalise_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """A column without dictionaries, decimals and large texts."""
     types, kind = pa.types, column.type
     if types.is_dictionary(kind):
@@ -163,10 +163,10 @@ def _is_whole(column: pa.ChunkedArray) -> bool:
     return bool(column.type.scale <= 0)
 
 
-def below(
+def stack_parts(
     train: pa.Table, test: pa.Table, needed: Collection[str] | None, source: Source
 ) -> pa.Table:
-    """Both tables below one another.
+    """Stack the training and the test table.
 
     Parameters
     ----------
@@ -190,11 +190,11 @@ def below(
         lacking = [n for n in names if n not in others and (needed is None or n in needed)]
         if lacking:
             raise DataError(
-                f"[data] {source.name}: the {part} rows have column {_few(lacking)}, the {other} "
-                "rows have not; give both the same columns, or name the inputs by input"
+                f"[data] {source.name}: the {part} rows have column {_first_names(lacking)}, the "
+                f"{other} rows have not; give both the same columns, or name the inputs by input"
             )
     for name in wanted:
-        kinds = [_sort(part.schema.field(name).type) for part in (train, test)]
+        kinds = [_type_words(part.schema.field(name).type) for part in (train, test)]
         if kinds[0] != kinds[1] and "nothing" not in kinds:
             raise DataError(
                 f'[data] {source.name}: column "{one_line(name)}" holds {kinds[0]} in the training '
@@ -212,7 +212,7 @@ def below(
     return table.replace_schema_metadata(train.schema.metadata)
 
 
-def _sort(kind: pa.DataType) -> str:
+def _type_words(kind: pa.DataType) -> str:
     """A type in words; whole numbers and others are one sort, as inputs mix them."""
     types = pa.types
     if types.is_null(kind):
@@ -236,7 +236,7 @@ def _first_odd(train: pa.Table, test: pa.Table, name: str, source: Source) -> st
             odd = ~_matches(column, _NUMBER)
             if odd.any() and not odd.all():
                 row = int(np.argmax(odd))
-                return f"; {source.place(first + row)} holds {_cell(column, row)}"
+                return f"; {source.row_place(first + row)} holds {_cell(column, row)}"
     return ""
 
 
@@ -286,7 +286,7 @@ def require_no_spoilt_numbers(table: pa.Table, name: str, key: str, source: Sour
     }[key]
     raise DataError(
         f'[data] {source.name}: column "{one_line(name)}": {what}, the first is '
-        f"{_cell(column, row)} at {source.place(row)}; {remedy}"
+        f"{_cell(column, row)} at {source.row_place(row)}; {remedy}"
     )
 
 
@@ -327,17 +327,17 @@ def require_names(column: pa.ChunkedArray, name: str, key: str, source: Source) 
     missing = _is_missing(column)
     if missing.any():
         row = int(np.argmax(missing))
-        raise source.wrong(
+        raise source.error(
             key,
             name,
             f"{int(missing.sum()):,} cells of the column are empty or say that there is no value, "
-            f"the first is {_cell(column, row)} at {source.place(row)}; leave out these rows",
+            f"the first is {_cell(column, row)} at {source.row_place(row)}; leave out these rows",
         )
     seen: dict[str, str] = {}
     for one in column.unique().to_pylist():
         other = seen.setdefault(as_seen(one), one)
         if other != one:
-            raise source.wrong(
+            raise source.error(
                 key,
                 name,
                 f"{_quoted(other)} and {_quoted(one)} differ in blanks alone, or in signs that are "
@@ -386,7 +386,7 @@ def default_inputs(
         if is_list(one.type):
             lists.append(one.name)
             continue
-        reason = _reason(table, one, parts, y)
+        reason = _exclusion_reason(table, one, parts, y)
         if reason is None:
             found.append(one.name)
         else:
@@ -461,7 +461,9 @@ def _is_index(values: NDArray[Any]) -> bool:
     return bool((steps > 0).all() or (steps < 0).all() or spans < _GAPS * rows)
 
 
-def _reason(table: pa.Table, one: pa.Field, parts: Sequence[int], y: NDArray[Any]) -> str | None:
+def _exclusion_reason(
+    table: pa.Table, one: pa.Field, parts: Sequence[int], y: NDArray[Any]
+) -> str | None:
     """Why a column is no input; None if it is one."""
     if _UNNAMED.fullmatch(one.name):
         return "has no name, as an index that was written along"
@@ -469,7 +471,7 @@ def _reason(table: pa.Table, one: pa.Field, parts: Sequence[int], y: NDArray[Any
         return "empty"
     if not holds_numbers(one.type):
         return {"texts": "text", "dates or times": "dates or times"}.get(
-            _sort(one.type), str(one.type)
+            _type_words(one.type), str(one.type)
         )
     column = table.column(one.name)
     if column.null_count:
@@ -529,8 +531,8 @@ def remark_on_classes(y: NDArray[Any], names: Sequence[str], trained: int, use: 
     unseen = np.setdiff1d(y[trained:], y[:trained])
     if len(unseen):
         use.remarks.append(
-            f"class {_few([names[k] for k in unseen.tolist()])} is in test rows alone: nobody can "
-            "learn it"
+            f"class {_first_names([names[k] for k in unseen.tolist()])} is in test rows alone: "
+            "nobody can learn it"
         )
     small: dict[str, str] = {}
     for name in names:

@@ -36,7 +36,7 @@ def quotas(sizes: Rows, total: int) -> Rows:
     return share
 
 
-def stratified(
+def choose_stratified(
     labels: Rows, total: int, seed: int, purpose: str, twins: Rows | None = None
 ) -> Rows:
     """Choose `total` rows so that every class keeps its share.
@@ -88,18 +88,20 @@ def hold_out(
     test_fraction : float
     seed : int
     twins : (n,) int64, optional
-        See `stratified`.
+        See `choose_stratified`.
 
     Returns
     -------
     train, test : int64 arrays
         Ascending and disjoint; together all rows.
     """
-    test = stratified(labels, round(test_fraction * len(labels)), seed, "data/hold-out", twins)
+    test = choose_stratified(
+        labels, round(test_fraction * len(labels)), seed, "data/hold-out", twins
+    )
     return np.setdiff1d(np.arange(len(labels)), test, assume_unique=True), test
 
 
-def limited(labels: Rows, rows: Rows, limit: int | None, seed: int, key: str, name: str) -> Rows:
+def limit_rows(labels: Rows, rows: Rows, limit: int | None, seed: int, key: str, name: str) -> Rows:
     """Choose at most `limit` of `rows`, stratified by class; all of them without a limit.
 
     Parameters
@@ -127,7 +129,7 @@ def limited(labels: Rows, rows: Rows, limit: int | None, seed: int, key: str, na
             f"[data] {key} = {limit}: {name} has {len(rows)} such rows; "
             f"ask for at most {len(rows)}, or leave {key} out"
         )
-    return rows[stratified(labels[rows], limit, seed, f"data/{key}")]
+    return rows[choose_stratified(labels[rows], limit, seed, f"data/{key}")]
 
 
 def equally_many(labels: Rows, each: int, seed: int, name: str) -> Rows:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 
 import simpy
 
-from netsim.clock import BEFORE, Clock, Event, then
+from netsim.clock import BEFORE, Clock, Event, add_callback
 from netsim.recording.recorder import Recorder
 from netsim.topology.churn import Timeline
 from netsim.units import to_s
@@ -81,15 +81,15 @@ class Availability:
                 self._plan(node)
         self.off |= self._empty
 
-    def tell(self, action: Callable[[int, bool], object]) -> None:
+    def add_listener(self, action: Callable[[int, bool], object]) -> None:
         """Call `action(node, on)` after every switch from now on, in the order of these calls."""
         self._told.append(action)
 
-    def back(self, node: int) -> simpy.Event:
-        """Event: a node that is off has been switched on again."""
+    def event_when_on(self, node: int) -> simpy.Event:
+        """Event: a node that is off is switched on again."""
         event = self._back.get(node)
         if event is None:
-            event = self._back[node] = self.env.pending("its node to be on")
+            event = self._back[node] = self.env.new_event("its node to be on")
         return event
 
     def work_ends(self, node: int, start_ns: int, work_ns: int) -> int:
@@ -159,9 +159,12 @@ class Availability:
         switch_ns = self._timeline.next_switch(node, self.env.now)
         if switch_ns is not None:
             self.planned += 1
-            then(self.env.due(switch_ns - self.env.now, BEFORE), lambda _: self._turn(node))
+            add_callback(
+                self.env.event_after(switch_ns - self.env.now, BEFORE),
+                lambda _: self._switch_by_timeline(node),
+            )
 
-    def _turn(self, node: int) -> None:
+    def _switch_by_timeline(self, node: int) -> None:
         self.planned -= 1
         if node not in self.dead:
             if node not in self._empty:

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from netsim.backends.dispatch import Choice, Routes, choose
+from netsim.backends.dispatch import Choice, Routes, choose_routes
 from netsim.backends.native.backend import Native
 from netsim.backends.native.cores import cores
 from netsim.backends.native.library import Library
@@ -53,7 +53,7 @@ def open_backend(
     run, nodes = world.scenario.run, Counter(world.architectures)
     support = native_support(nodes, tuple(shards.x.shape[1:]), shards.task)
     require(support, run.backend)
-    routes = choose(
+    routes = choose_routes(
         nodes,
         shards.batch_size,
         run.backend,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from netsim.clock import BEFORE, Clock, then
+from netsim.clock import BEFORE, Clock, add_callback
 from netsim.engine.assembly import Learning, age_limit_s
 from netsim.engine.backend_assembly import optimizer_of
 from netsim.engine.network_assembly import Devices, exchange_interval_ns, round_times_ns
@@ -198,7 +198,7 @@ def _make_at(clock: Clock, at_ns: int, make: Callable[[], None]) -> None:
     if at_ns == 0:
         make()
     else:
-        then(clock.due(at_ns, BEFORE), lambda _: make())
+        add_callback(clock.event_after(at_ns, BEFORE), lambda _: make())
 
 
 def _wires_of(world: World) -> tuple[Any, ...]:

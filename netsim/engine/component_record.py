@@ -78,7 +78,7 @@ def recall(run: Path) -> tuple[tuple[Path, ...], list[str]]:
     """
     try:
         path = _file(run)
-        found = json.loads(bounded.content(path, str(path), _MOST_BYTES))
+        found = json.loads(bounded.read_plain_file(path, str(path), _MOST_BYTES))
         folders = tuple(Path(name) for name in found["folders"])
         before: Digests = dict(found["sha256"])
         if found["run"] != os.path.realpath(run):

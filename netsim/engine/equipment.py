@@ -41,7 +41,7 @@ def made_with() -> dict[str, str]:
     return {
         "netsim's sources": sources_sha256()[:12],
         "Python": platform.python_version(),
-        "the native kernel": str(library.described()),
+        "the native kernel": str(library.describe_kernel()),
         **{name: version(name) for name in PACKAGES},
     }
 

@@ -12,11 +12,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from netsim.backends.plain import looking
+from netsim.backends.plain import seeded_inference
 from netsim.engine.assembly import Learning
 from netsim.engine.scores import SPLITS, Metrics, Pass, Scores
 from netsim.errors import ComputeError, NetsimError, ProtocolError, is_out_of_memory
-from netsim.learning.functions import place_of, require_unchanged, versions
+from netsim.learning.functions import place_of, require_unchanged, tensor_versions
 from netsim.learning.minibatches import Rows
 from netsim.learning.refs import Ref
 from netsim.learning.scheduler import Scheduler
@@ -300,7 +300,7 @@ class Evaluator:
             if any(map(math.isnan, found.values())):
                 refs = [one for one in publication.given if isinstance(one, Ref)]
                 now_ns = self._scheduler.now_ns
-                backend.divergences.showed(node.id, now_ns, [publication.ref, *refs])
+                backend.divergences.note_bad_outputs(node.id, now_ns, [publication.ref, *refs])
 
     def _outputs(self, passes: Sequence[Pass]) -> list[Tensor]:
         """Outputs of each model on its samples, (n, L) on the CPU."""
@@ -313,7 +313,7 @@ class Evaluator:
         if own:
             self._scheduler.require_unchanged()
         cells = [passes[i].publication.ref.cell for i in own]
-        for i, _ in zip(own, self._scheduler.brought(cells), strict=True):
+        for i, _ in zip(own, self._scheduler.fetch_cells(cells), strict=True):
             try:
                 found[i] = self._predicted(passes[i].publication, passes[i].rows)
             except Exception as error:  # whatever it may raise
@@ -337,8 +337,8 @@ class Evaluator:
         given = [g.tensor() if isinstance(g, Ref) else g for g in publication.given]
         x = self._shards.x[torch.from_numpy(rows).to(self._shards.x.device)]
         read = [one for one in given if isinstance(one, Tensor)]
-        before = versions(read)
-        with looking(architecture):
+        before = tensor_versions(read)
+        with seeded_inference(architecture):
             outputs: Tensor = predict(model, x, *given)
         require_unchanged(predict, read, before)
         shape = tuple(outputs.shape)
@@ -352,7 +352,7 @@ class Evaluator:
 
     def log_weights(self) -> None:
         """Write the collaboration weights that have been computed since the last call."""
-        if self._scheduler.past is not None:
+        if self._scheduler.replay is not None:
             self._weights_due.clear()  # they are written already
             return
         self._scheduler.flush()
@@ -418,7 +418,7 @@ def parameters_sha256(nodes: Sequence[NodeInternals], scheduler: Scheduler) -> s
     digest = hashlib.sha256()
     published = [node.publishing.last_published() for node in nodes]
     refs = [last.ref for last in published if last is not None]
-    for ref, _ in zip(refs, scheduler.brought([ref.cell for ref in refs]), strict=True):
+    for ref, _ in zip(refs, scheduler.fetch_cells([ref.cell for ref in refs]), strict=True):
         digest.update(ref.tensor().detach().cpu().contiguous().numpy().tobytes())
     return digest.hexdigest() if refs else None
 
@@ -459,7 +459,7 @@ def kept_of(parts: NodeInternals, shards: Shards, keep: Collection[str]) -> dict
         found |= {f"head.{name}": p for name, p in model.head.named_parameters()}
     if "features" in keep:
         test = shards.split(shards.held[parts.id], "test")
-        with looking(last.ref.architecture):
+        with seeded_inference(last.ref.architecture):
             some = [model.features(x) for x in torch.split(test.x, AT_ONCE)]
         found["features"] = torch.cat(some)
         found["labels"] = test.y

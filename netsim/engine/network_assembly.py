@@ -102,8 +102,8 @@ def open_network(
     link = _open_link(world, clock, recorder, devices, last_wakeup)
     recorder.airtime_ahead_ns = link.airtime_ahead_ns
     # The link first: it takes back from the meter what a switch cuts short.
-    availability.tell(link.switched)
-    availability.tell(meter.switched)
+    availability.add_listener(link.on_switch)
+    availability.add_listener(meter.on_switch)
     return link, devices
 
 
@@ -138,7 +138,7 @@ def open_barrier(
         started,
         skipped,
     )
-    availability.tell(lambda _node, _on: barrier.recheck())
+    availability.add_listener(lambda _node, _on: barrier.recheck())
     return barrier
 
 
@@ -192,9 +192,9 @@ def _open_wires(
     always_on = world.churn is None and not any(world.batteries_j)
     wirings = [wiring, *(w.wiring for _, w in world.later if w.wiring is not None)]
     if world.meetings is None and always_on:  # else a message may be cut short
-        if all(each.plain for each in wirings):
+        if all(each.is_plain for each in wirings):
             return WiredLink(wiring.wire, nodes, clock, recorder, streams)
-        if any(each.plain for each in wirings):
+        if any(each.is_plain for each in wirings):
             return ChangingWiredLink(wiring, nodes, clock, recorder, streams)
     off = devices.availability.off
     return SharedWiredLink(wiring, nodes, clock, recorder, streams, off, world.meetings)

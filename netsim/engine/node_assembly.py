@@ -28,7 +28,7 @@ from netsim.node.processor import Processor
 from netsim.node.publishing_verbs import LoggedWeights, PublishingVerbs
 from netsim.node.radio_verbs import RadioVerbs
 from netsim.node.run_objects import RunObjects
-from netsim.node.superposition import superposed
+from netsim.node.superposition import sum_superposed
 from netsim.node.training_verbs import TrainingVerbs
 from netsim.node.value_verbs import ValueVerbs
 from netsim.node.wakeups import ClockWakeups, RoundWakeups, Wakeups
@@ -200,7 +200,7 @@ class NodeAssembly:
                 works=lambda: processor.works,
                 drop=processor.drop,
             ),
-            superposed=partial(superposed, values.compute, world.streams.seed),
+            superposed=partial(sum_superposed, values.compute, world.streams.seed),
             values=values,
             evaluation=EvaluationVerbs(i, scheduler, shards, self._guard, self._recorder.warnings),
             publishing=PublishingVerbs(
@@ -232,7 +232,7 @@ class NodeAssembly:
         return processor.local_steps, self._link.bits_transmitted_by(i), drawn_j
 
     def _told_of_sum(self, total: Ref, refs: Sequence[Ref], weights: Sequence[float]) -> None:
-        self._mixing.mixed(total, refs, weights, self._clock.now)
+        self._mixing.note_mixture(total, refs, weights, self._clock.now)
 
     def _wakeups(self, i: int) -> Wakeups:
         clock, slot_ns, recorder = self._clock, self._devices.slot_ns, self._recorder

@@ -234,7 +234,7 @@ def _played(run: Simulation, folder: Path | None) -> dict[str, Any]:
             status.write(folder, {"state": "running"})
         run.tell("first evaluation" if run.replay is None else "replaying what is kept")
         run.to_horizon()
-        run.objects.ended()
+        run.objects.notify_ended()
         run.tell("writing tables and summary")
         found = run.finish(folder)
         if folder is not None:

@@ -32,7 +32,7 @@ def versions() -> dict[str, Any]:
         "python": platform.python_version(),
         "packages": {name: version(name) for name in PACKAGES},
         "machine": platform.machine(),
-        "native_kernel": library.described(),
+        "native_kernel": library.describe_kernel(),
     }
 
 
@@ -68,7 +68,7 @@ def environment(
         "device": str(device),
         "device_name": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
         "backend": backend_name(learning.scheduler),
-        "routes": learning.routes.described(),
+        "routes": learning.routes.as_dict(),
         "threads": world.scenario.run.threads,
         "actors": [one._asdict() for one in getattr(learning.scheduler.backend, "about", ())],
         "dtype": world.scenario.training.dtype,
@@ -99,7 +99,7 @@ def _data(samples: Samples) -> dict[str, Any]:
         found["sha256"] = samples.sha256
     if samples.columns is None:
         return found
-    return {**found, "columns": samples.columns.described()}
+    return {**found, "columns": samples.columns.as_dict()}
 
 
 def made_with(world: World, algorithm: ModuleType) -> dict[str, Any]:

@@ -79,7 +79,7 @@ class RunChecks:
         in_flight : int
             Messages that have not ended.
         """
-        outlasting = 0 if barrier is None else barrier.outlasting(end_ns)
+        outlasting = 0 if barrier is None else barrier.overlong_rounds(end_ns)
         if barrier is None or not outlasting:
             return {}
         messages = totals["messages"]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from netsim.clock import Clock, then
+from netsim.clock import Clock, add_callback
 from netsim.engine import backend_assembly, deadlock, equipment, method_needs
 from netsim.engine.assembly import (
     age_limit_s,
@@ -207,9 +207,9 @@ class Simulation:
         availability, params = self.devices.availability, self.changes.params
         make = partial(algorithm.processes, node, params)
         started = start_processes(node.id, make, self.clock, availability)
-        self.decisions.watch(node.id, len(started))
+        self.decisions.note_processes(node.id, len(started))
         for _, process in started:
-            then(process, lambda _: self.decisions.process_ended(node.id))
+            add_callback(process, lambda _: self.decisions.process_ended(node.id))
         return started
 
     # -- rounds ----------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ class Simulation:
             *(self.world, self.clock, self.devices),
             in_flight=lambda: self.link.in_flight,
             idle=lambda i: deadlock.only_listens(self._processes[i]),
-            started=lambda i, wake: self.parts[i].wakeups.started(wake),
+            started=lambda i, wake: self.parts[i].wakeups.note_round_start(wake),
             skipped=self._skipped,
         )
 
@@ -253,7 +253,7 @@ class Simulation:
         if self.replay is not None:
             raise ReplayError(f"it ended after {self.events} events")
         availability, meter = self.devices.availability, self.devices.meter
-        if clock.waiting == availability.planned + meter.planned:
+        if clock.num_queued == availability.planned + meter.planned:
             deadlock.require_no_deadlock(self._processes, availability.off, clock.now)
             self.checks.nothing_left(self._processes)
         self._evaluate(horizon_ns, last=True)
@@ -431,9 +431,9 @@ class Simulation:
             **totals,
             "energy_j": meter.total_j(end_ns),
             "counts": {
-                "messages_unread": sum(parts.inbox.unread() for parts in self.parts),
+                "messages_unread": sum(parts.inbox.unread_count() for parts in self.parts),
                 "messages_in_flight": self.link.in_flight,
-                "messages_superseded": sum(parts.inbox.superseded() for parts in self.parts),
+                "messages_superseded": sum(parts.inbox.superseded_count() for parts in self.parts),
                 **self.counts,
                 **self.checks.rounds(self.barrier, end_ns, totals, self.link.in_flight),
             },
@@ -451,8 +451,8 @@ class Simulation:
                 "device": str(world.shards.x.device),
             },
             "topology": graph_summary(self.membership),
-            "diverged": scheduler.diverged(),
-            "diverged_by_message": scheduler.caught(),
+            "diverged": scheduler.diverged_entries(),
+            "diverged_by_message": scheduler.caught_entries(),
             "warnings": [
                 *self.checks.warnings(totals, self.link.in_flight),
                 *self.evaluator.without_main(),
@@ -477,7 +477,7 @@ class Simulation:
         if self.decisions.count:
             found["decisions"] = {"by": self.decisions.by, "count": self.decisions.count}
         if world.positions_m is not None and world.budget is not None:
-            found["links"] = world.budget.described()
+            found["links"] = world.budget.as_dict()
         if not availability.always_on:
             found["power"] = availability.summary(end_ns)
         found["energy"] = meter.summary(end_ns)

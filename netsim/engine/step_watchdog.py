@@ -99,6 +99,6 @@ def _step_under_way(frame: FrameType | None) -> tuple[Hashable, int]:
             found = frame.f_locals
             clock = found.get("self", found.get("clock"))
             step = id(frame), found.get("count"), getattr(clock, "now", None)
-            return step, getattr(clock, "waiting", 0)
+            return step, getattr(clock, "num_queued", 0)
         frame = frame.f_back
     return None, 0

@@ -70,7 +70,7 @@ def run(
                 "scenario by netsim.run"
             )
         table["run_config"] = {**table.get("run_config", {}), **(run_config or {})}
-    with apps.given(server_app, client_app):
+    with apps.given_app(server_app, client_app):
         return playing.run(chosen.replace(algorithm=tables), **keywords)
 
 
@@ -90,5 +90,5 @@ def resume(folder: str | Path, server_app: object, client_app: object, **keyword
     -------
     Run
     """
-    with apps.given(server_app, client_app):
+    with apps.given_app(server_app, client_app):
         return playing.resume(folder, **keywords)

@@ -79,6 +79,6 @@ def shown(space: Space, value: Any) -> Any:
 def observed(declared: Mapping[str, Space], values: Mapping[str, Any] | None) -> dict[str, Any]:
     """An observation as agents get it; None: nothing is known yet."""
     return {
-        name: shown(space, space.nothing() if values is None else values[name])
+        name: shown(space, space.unknown_value() if values is None else values[name])
         for name, space in declared.items()
     }

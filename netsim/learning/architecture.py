@@ -18,9 +18,14 @@ import torch
 from torch import Tensor, nn
 
 from netsim.errors import ProtocolError, ScenarioError
-from netsim.learning.columns import Columns, number_of, put, ranges, take
+from netsim.learning.columns import Columns, merge_ranges, number_of, put, take
 from netsim.learning.structure import Structure, StructureError, require_real
-from netsim.learning.whole_numbers import entries_of, read, whole_buffers, written
+from netsim.learning.whole_numbers import (
+    decode_integers,
+    encode_integers,
+    entries_of,
+    whole_buffers,
+)
 
 NORMALISATION = (
     nn.modules.batchnorm._NormBase,  # BatchNorm and InstanceNorm
@@ -116,7 +121,7 @@ class Architecture:
     ) -> None:
         self.name, self.traits, self.head, self.fresh = name, traits, head, fresh
         self.num_outputs = num_outputs
-        self.module = moved(module, device, dtype)
+        self.module = move_module(module, device, dtype)
         # Set here, not at the first pass: layers that were put into another mode by hand would
         # keep it until the model is first looked at.
         self.module.train(False)
@@ -131,7 +136,7 @@ class Architecture:
                 end = position + tensor.numel()
                 self._slices.append(Slice(key, position, end, tuple(tensor.shape)))
                 position = end
-        self.frozen = tuple(n for n, p in self._parameters.items() if not p.requires_grad)
+        self.frozen_names = tuple(n for n, p in self._parameters.items() if not p.requires_grad)
         self.num_parameters = sum(p.numel() for p in self._parameters.values())
         self._bound = list(self._parameters.values()) + list(self._buffers.values())
         self._whole: list[tuple[Slice, Tensor]] = []
@@ -180,7 +185,7 @@ class Architecture:
         return any(isinstance(m, nn.modules.batchnorm._BatchNorm) for m in self.module.modules())
 
     @property
-    def alone(self) -> str | None:
+    def sequential_reason(self) -> str | None:
         """Why the nodes' models run one after another, whatever a route says; None: they need not.
 
         One call for many nodes has one generator, and averages no whole numbers.
@@ -202,7 +207,7 @@ class Architecture:
     @cached_property
     def whole_columns(self) -> Columns:
         """The columns at the end of a row that hold whole numbers; they are never averaged."""
-        return ranges([(s.start, s.stop) for s, _ in self._whole])
+        return merge_ranges([(s.start, s.stop) for s, _ in self._whole])
 
     def parameters_in(self, rows: Tensor) -> dict[str, Tensor]:
         """Views (W, *shape) of the parameters in rows (W, num_parameters or more), by name."""
@@ -248,7 +253,7 @@ class Architecture:
                     f"part {name!r} of model {self.name} shares parameters with another part, in "
                     "another order than the model has them; take it with the other part"
                 )
-        return ranges([(s.start, s.stop) for s in inside])
+        return merge_ranges([(s.start, s.stop) for s in inside])
 
     def _no_part(self, name: str) -> str:
         names = [s.name for s in self._slices[: len(self._parameters)]]
@@ -288,7 +293,7 @@ class Architecture:
         if part.startswith("not "):
             return not self._is_in(name, part.removeprefix("not "))
         if part in ("trained", "frozen"):
-            return (name in self.frozen) == (part == "frozen")
+            return (name in self.frozen_names) == (part == "frozen")
         aliases = self._aliases[name]
         if part == "parameters":
             return True
@@ -317,7 +322,7 @@ class Architecture:
                 return s.shape[1]
         raise ProtocolError(self._no_part("head"))
 
-    def trained(self, part: str | None = None) -> list[tuple[nn.Parameter, Slice]]:
+    def trained_parameters(self, part: str | None = None) -> list[tuple[nn.Parameter, Slice]]:
         """The parameters that training changes, in row order.
 
         Parameters
@@ -331,29 +336,29 @@ class Architecture:
             If nothing in it learns.
         """
         key = part or "parameters"
-        if key not in self._trained:
+        if key not in self._trained_by_part:
             inside = self.columns(key)
-            self._trained[key] = [
+            self._trained_by_part[key] = [
                 (p, s)
                 for p, s in zip(self._parameters.values(), self._slices, strict=False)
                 if p.requires_grad and any(a <= s.start and s.stop <= b for a, b in inside)
             ]
             if key == "buffers":
                 raise ProtocolError("running statistics are not trained; name another part")
-            if not self._trained[key]:
+            if not self._trained_by_part[key]:
                 raise ProtocolError(
                     f"part {key!r} of model {self.name} is frozen (requires_grad is False): there "
                     "is nothing to train"
                 )
-        return self._trained[key]
+        return self._trained_by_part[key]
 
     @cached_property
-    def _trained(self) -> dict[str, list[tuple[nn.Parameter, Slice]]]:
+    def _trained_by_part(self) -> dict[str, list[tuple[nn.Parameter, Slice]]]:
         return {}
 
     def trained_columns(self, part: str | None = None) -> Columns:
         """The columns of these parameters."""
-        return ranges([(s.start, s.stop) for _, s in self.trained(part)])
+        return merge_ranges([(s.start, s.stop) for _, s in self.trained_parameters(part)])
 
     def num_trained(self, part: str | None = None) -> int:
         """Number of entries that training changes: the optimiser's state has one for each."""
@@ -412,7 +417,7 @@ class Architecture:
 
     def row(self) -> Tensor:
         """The current values of the module's tensors, as a new row (num_values,)."""
-        whole = [written(b, self.dtype) for _, b in self._whole]
+        whole = [encode_integers(b, self.dtype) for _, b in self._whole]
         return torch.cat([*(t.detach().reshape(-1) for t in self._bound), *whole])
 
     def bind(
@@ -424,7 +429,7 @@ class Architecture:
         ----------
         row : torch.Tensor
             (num_values,); a forward pass in training mode updates its buffer columns in place,
-            those that `collect` writes apart.
+            those that `collect_buffers` writes apart.
         gradient : torch.Tensor, optional
             (num_parameters,); `backward` adds to it, nothing in the columns of frozen parameters.
         training : bool
@@ -445,7 +450,7 @@ class Architecture:
         for tensor, s in zip(self._bound, self._slices, strict=True):
             tensor.data = row[s.start : s.stop].view(s.shape)
         for s, tensor in self._whole:
-            tensor.copy_(read(row[s.start : s.stop], tensor))
+            tensor.copy_(decode_integers(row[s.start : s.stop], tensor))
         if gradient is not None:
             for tensor, s in zip(self._parameters.values(), self._slices, strict=False):
                 if tensor.requires_grad:
@@ -466,7 +471,7 @@ class Architecture:
         StructureError
             If the pass has frozen or freed a parameter.
         """
-        begin, size, frozen = row.data_ptr(), row.element_size(), self.frozen
+        begin, size, frozen = row.data_ptr(), row.element_size(), self.frozen_names
         for tensor, s in zip(self._parameters.values(), self._slices, strict=False):
             if tensor.data_ptr() != begin + s.start * size and s.start < s.stop:
                 tensor.data = row[s.start : s.stop].view(s.shape).copy_(tensor)
@@ -478,7 +483,7 @@ class Architecture:
                 )
 
     @torch.no_grad()
-    def collect(self, row: Tensor) -> None:
+    def collect_buffers(self, row: Tensor) -> None:
         """Write to the row that is bound what forward passes have left elsewhere.
 
         That is a buffer that a module has set anew, and whole numbers.
@@ -502,11 +507,11 @@ class Architecture:
             tensor.copy_(now)
             table[key] = tensor
         for s, tensor in self._whole:
-            row[s.start : s.stop] = written(tensor, self.dtype)
+            row[s.start : s.stop] = encode_integers(tensor, self.dtype)
         self._structure.require_same()
 
 
-def moved(module: nn.Module, device: torch.device, dtype: torch.dtype) -> nn.Module:
+def move_module(module: nn.Module, device: torch.device, dtype: torch.dtype) -> nn.Module:
     """A module on a device and in a precision; buffers that are one tensor stay one.
 
     Parameters

@@ -26,13 +26,13 @@ class Sets(Protocol[S]):
     def count(self) -> int | float:
         """Models in X."""
 
-    def takes(self, candidate: int) -> bool:
+    def accepts(self, candidate: int) -> bool:
         """Return whether a candidate can be offered at all."""
 
-    def both(self) -> list[S]:
+    def current_sets(self) -> list[S]:
         """X and Y."""
 
-    def changed(self, candidate: int) -> list[S]:
+    def changed_sets(self, candidate: int) -> list[S]:
         """X with the candidate, and Y without it."""
 
     def add(self, candidate: int) -> None:
@@ -52,13 +52,13 @@ class IdSets:
     def count(self) -> int:
         return len(self.x)
 
-    def takes(self, candidate: int) -> bool:
+    def accepts(self, candidate: int) -> bool:
         return True
 
-    def both(self) -> list[list[int]]:
+    def current_sets(self) -> list[list[int]]:
         return [list(self.x), list(self.y)]
 
-    def changed(self, candidate: int) -> list[list[int]]:
+    def changed_sets(self, candidate: int) -> list[list[int]]:
         return [[*self.x, candidate], [i for i in self.y if i != candidate]]
 
     def add(self, candidate: int) -> None:
@@ -73,7 +73,7 @@ def state_length(num_values: int) -> int:
     return HEADER + 2 * num_values
 
 
-class Seen(NamedTuple):
+class SelectionFacts(NamedTuple):
     """Description of a selection's models and start state that needs no values.
 
     Attributes
@@ -88,8 +88,10 @@ class Seen(NamedTuple):
     header: list[float] | None
 
 
-def seen(selections: Sequence[tuple[Sequence[Tensor], Tensor | None]]) -> list[Seen]:
-    """Look at the models and states of selections; on a GPU this waits once for all of them.
+def inspect_selections(
+    selections: Sequence[tuple[Sequence[Tensor], Tensor | None]],
+) -> list[SelectionFacts]:
+    """Describe the models and states of selections; on a GPU this waits once for all of them.
 
     Parameters
     ----------
@@ -108,11 +110,11 @@ def seen(selections: Sequence[tuple[Sequence[Tensor], Tensor | None]]) -> list[S
     for models, state in selections:
         finite = [bool(next(numbers)) for _ in models]
         header = None if state is None else [next(numbers) for _ in range(HEADER)]
-        found.append(Seen(finite, header))
+        found.append(SelectionFacts(finite, header))
     return found
 
 
-def opening(
+def initial_state(
     models: Sequence[Tensor], sizes: Sequence[float], finite: Sequence[bool]
 ) -> tuple[list[float], Tensor, Tensor]:
     """The node itself in X, and the node and every candidate in Y: header and sums of a state.
@@ -158,11 +160,11 @@ def as_state(header: Sequence[float], w_x: Tensor, w_y: Tensor) -> Tensor:
     torch.Tensor
         (state_length(P),)
     """
-    return torch.cat([beside(header, w_x), w_x, w_y])
+    return torch.cat([to_device_of(header, w_x), w_x, w_y])
 
 
-def beside(values: Sequence[float], like: Tensor) -> Tensor:
-    """Values of the host as a tensor (n,) where `like` is; no GPU is waited for."""
+def to_device_of(values: Sequence[float], like: Tensor) -> Tensor:
+    """Copy values to the device of `like`, (n,), without waiting for a GPU."""
     return torch.tensor(values, dtype=like.dtype).to(like.device, non_blocking=True)
 
 
@@ -190,12 +192,12 @@ class SumSets:
         self,
         models: Sequence[Tensor],
         sizes: Sequence[float],
-        known: Seen,
+        known: SelectionFacts,
         state: Tensor | None = None,
     ) -> None:
         self._models, self._sizes, self._finite = models, sizes, known.finite
         if state is None:
-            header, self._w_x, self._w_y = opening(models, sizes, known.finite)
+            header, self._w_x, self._w_y = initial_state(models, sizes, known.finite)
         else:
             assert known.header is not None
             header = known.header
@@ -203,13 +205,13 @@ class SumSets:
         self.count, self._sum_x, self._sum_y = header
         self.chosen = [0]
 
-    def takes(self, candidate: int) -> bool:
+    def accepts(self, candidate: int) -> bool:
         return self._finite[candidate]
 
-    def both(self) -> list[Tensor]:
+    def current_sets(self) -> list[Tensor]:
         return [self._w_x / self._sum_x, self._w_y / self._sum_y]
 
-    def changed(self, candidate: int) -> list[Tensor]:
+    def changed_sets(self, candidate: int) -> list[Tensor]:
         model, size = self._models[candidate], self._sizes[candidate]
         return [
             (self._w_x + size * model) / (self._sum_x + size),
@@ -232,7 +234,7 @@ class SumSets:
         sizes = [0.0] * len(self._sizes)
         for number in self.chosen:
             sizes[number] = self._sizes[number]
-        return beside(sizes, self._w_x) / self._sum_x
+        return to_device_of(sizes, self._w_x) / self._sum_x
 
     def state(self) -> Tensor:
         """The row from which the next batch of candidates goes on, (state_length(P),)."""

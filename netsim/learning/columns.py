@@ -12,8 +12,8 @@ Columns = tuple[tuple[int, int], ...]
 """Ranges [start, stop), ascending, none of which touch."""
 
 
-def ranges(found: Iterable[tuple[int, int]]) -> Columns:
-    """Ascending ranges, those that touch made one."""
+def merge_ranges(found: Iterable[tuple[int, int]]) -> Columns:
+    """Ascending ranges, with those that touch merged."""
     merged: list[tuple[int, int]] = []
     for start, stop in found:
         if merged and merged[-1][1] == start:
@@ -23,7 +23,7 @@ def ranges(found: Iterable[tuple[int, int]]) -> Columns:
     return tuple(merged)
 
 
-def clipped(columns: Columns, stop: int) -> Columns:
+def columns_before(columns: Columns, stop: int) -> Columns:
     """Select the columns that lie before column `stop`."""
     return tuple((a, min(b, stop)) for a, b in columns if a < stop)
 

@@ -87,7 +87,7 @@ class Divergences:
             if bool(sound.all()):
                 for job in jobs:
                     if job.origin is not None:
-                        job.origin.judge(True)
+                        job.origin.note_soundness(True)
                 return
             before = torch.stack([parameters_of(job).sum() for job in jobs])
         entries = [
@@ -97,7 +97,7 @@ class Divergences:
         if len(self._unread) >= READ_EVERY or after.device.type == "cpu":
             self._read()
 
-    def showed(self, node: int, time_ns: int, refs: Sequence[Ref]) -> None:
+    def note_bad_outputs(self, node: int, time_ns: int, refs: Sequence[Ref]) -> None:
         """Note a node whose model gives outputs that are not finite.
 
         Parameters
@@ -116,10 +116,10 @@ class Divergences:
         for origin in spoilt:
             self._trace(node, time_ns, origin)
         if node not in self._broke and node not in self._caught:
-            self._break(node, time_ns, "evaluation: the model's outputs are not finite")
+            self._note_broken(node, time_ns, "evaluation: the model's outputs are not finite")
 
-    def found(self) -> list[dict[str, Any]]:
-        """Entries of the summary for nodes that broke: `node`, virtual time `t_s`, `job`."""
+    def diverged_entries(self) -> list[dict[str, Any]]:
+        """Summary entries of nodes whose own training diverged: `node`, time `t_s`, `job`."""
         self._read()
         return [
             {"node": node, "t_s": to_s(time_ns), "job": job}
@@ -127,12 +127,12 @@ class Divergences:
             if node not in self._caught or time_ns <= self._caught[node].time_ns
         ]
 
-    def caught(self) -> list[dict[str, Any]]:
-        """Entries of the summary for nodes that caught it: `node`, virtual time `t_s`, `sender`.
+    def caught_entries(self) -> list[dict[str, Any]]:
+        """Summary entries of nodes that received a diverged model: `node`, time `t_s`, `sender`.
 
         The time is that at which the node asked for the first job that read what it had received.
         """
-        broke = {one["node"] for one in self.found()}
+        broke = {one["node"] for one in self.diverged_entries()}
         return [
             {"node": node, "t_s": to_s(time_ns), "sender": sender}
             for node, (time_ns, sender) in sorted(self._caught.items())
@@ -142,7 +142,7 @@ class Divergences:
     def restore(
         self, found: Sequence[Mapping[str, Any]], caught: Sequence[Mapping[str, Any]] = ()
     ) -> None:
-        """Take over what `found` and `caught` gave in a run that this one goes on with."""
+        """Restore the entries of a run that this one continues."""
         self._read()
         self._broke = {one["node"]: (to_ns(one["t_s"]), one["job"]) for one in found}
         self._caught = {one["node"]: _Caught(to_ns(one["t_s"]), one["sender"]) for one in caught}
@@ -153,15 +153,15 @@ class Divergences:
             both = list(zip(entries, after.tolist(), before.tolist(), strict=True))
             for entry, is_sound, was_sound in both:
                 if entry.made is not None:
-                    entry.made.judge(is_sound)
+                    entry.made.note_soundness(is_sound)
                 if was_sound and not is_sound:
-                    self._trained(entry)
+                    self._explain_training(entry)
             for entry, _, was_sound in both:
                 known = entry.node in self._broke or entry.node in self._caught
                 if not was_sound and not known and entry.began is not None:
                     self._trace(entry.node, entry.time_ns, entry.began)
 
-    def _trained(self, entry: _Entry) -> None:
+    def _explain_training(self, entry: _Entry) -> None:
         """Tell why a training that began with a sound model ended with another.
 
         What it read beside the model may be why: an anchor, a prototype, an output of others.
@@ -172,9 +172,9 @@ class Divergences:
             assert entry.made is not None
             self._trace(entry.node, entry.time_ns, entry.made)
         else:
-            self._break(entry.node, entry.time_ns, entry.work.describe())
+            self._note_broken(entry.node, entry.time_ns, entry.work.describe())
 
-    def _break(self, node: int, time_ns: int, job: str) -> None:
+    def _note_broken(self, node: int, time_ns: int, job: str) -> None:
         known = self._broke.get(node)
         if known is None or time_ns < known[0]:
             self._broke[node] = time_ns, job
@@ -205,12 +205,12 @@ class Divergences:
             if not spoilt:  # received, and gone since: nobody can look at it any more
                 spoilt = [s for s in origin.sources if s.node != node and s.is_sound is None]
             if not spoilt:
-                self._break(node, origin.time_ns, origin.work.describe())
+                self._note_broken(node, origin.time_ns, origin.work.describe())
                 return
             time_ns = origin.time_ns
-            origin = min(spoilt, key=self._since)
+            origin = min(spoilt, key=self._unsound_since)
 
-    def _since(self, origin: Origin) -> int:
+    def _unsound_since(self, origin: Origin) -> int:
         """Time at which a value's node was first unsound, else that at which it was asked for."""
         times = [origin.time_ns]
         if origin.node in self._broke:

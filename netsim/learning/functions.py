@@ -128,7 +128,7 @@ def to_slots(value: Any, found: list[Ref]) -> Any:
         raise ProtocolError("compute: arguments are Refs and numbers, not raw tensors")
     if isinstance(value, simpy.Event):
         raise ProtocolError("an argument is an event; did you forget yield before its verb?")
-    if not _stays(value):
+    if not _is_constant(value):
         raise ProtocolError(
             f"an argument is a {type(value).__name__}, which may be another one by the time the "
             "function is called; arguments are Refs, numbers, texts, Params, frozen dataclasses, "
@@ -137,10 +137,10 @@ def to_slots(value: Any, found: list[Ref]) -> Any:
     return value
 
 
-def fixed(value: Any) -> Any:
-    """Copy an argument that is read later, Refs as they are; refuses what `to_slots` does."""
+def snapshot_argument(value: Any) -> Any:
+    """Copy an argument that is read later, Refs excepted; refuses what `to_slots` refuses."""
     refs: list[Ref] = []
-    return fill(to_slots(value, refs), refs)
+    return fill_slots(to_slots(value, refs), refs)
 
 
 _STAYING = (
@@ -150,34 +150,34 @@ _STAYING = (
 """Types whose values never change."""
 
 
-def _stays(value: Any) -> bool:
-    """Return whether a value is the same at any later time; frozen dataclasses count as such."""
+def _is_constant(value: Any) -> bool:
+    """Return whether a value can't change; frozen dataclasses count as such."""
     if isinstance(value, _STAYING):
         return True
     if isinstance(value, frozenset):
-        return all(map(_stays, value))
+        return all(map(_is_constant, value))
     parameters = getattr(type(value), "__dataclass_params__", None)
     return parameters is not None and bool(parameters.frozen)
 
 
-def frozen(value: Any) -> Any:
+def freeze_arguments(value: Any) -> Any:
     """Slotted arguments as a key: lists and dicts become tagged tuples."""
     if isinstance(value, list):
-        return ("list", *(frozen(v) for v in value))
+        return ("list", *(freeze_arguments(v) for v in value))
     if isinstance(value, dict):
-        return ("dict", *((k, frozen(v)) for k, v in value.items()))
+        return ("dict", *((k, freeze_arguments(v)) for k, v in value.items()))
     if isinstance(value, tuple) and not isinstance(value, Slot):
-        return ("tuple", *(frozen(v) for v in value))
+        return ("tuple", *(freeze_arguments(v) for v in value))
     return value
 
 
-def _thawed(value: Any) -> Any:
+def _unfreeze(value: Any) -> Any:
     if isinstance(value, Slot) or not isinstance(value, tuple):
         return value
     tag, *rest = value
     if tag == "dict":
-        return {k: _thawed(v) for k, v in rest}
-    return (list if tag == "list" else tuple)(_thawed(v) for v in rest)
+        return {k: _unfreeze(v) for k, v in rest}
+    return (list if tag == "list" else tuple)(_unfreeze(v) for v in rest)
 
 
 @lru_cache(maxsize=4096)
@@ -190,7 +190,7 @@ def inferred_shapes(
     ----------
     fn : callable
     frozen : object
-        Its arguments as `frozen` gives them, with a `Slot` for each tensor.
+        Its arguments as `freeze_arguments` gives them, with a `Slot` for each tensor.
     shapes : tuple of tuple of int
         Of these tensors.
 
@@ -205,7 +205,7 @@ def inferred_shapes(
     """
     metas = [torch.empty(s, device="meta") for s in shapes]
     try:
-        result = fn(*fill(_thawed(frozen), metas))
+        result = fn(*fill_slots(_unfreeze(frozen), metas))
     except Exception as error:
         raise ProtocolError(
             f"compute: the shape of {fn.__qualname__}'s result can't be inferred from shapes "
@@ -221,7 +221,7 @@ class WrittenInPlaceError(ValueError):
     """A function has written to what it was given, which others hold, too."""
 
 
-def versions(values: Sequence[torch.Tensor]) -> list[int]:
+def tensor_versions(values: Sequence[torch.Tensor]) -> list[int]:
     """Return the number of writes to each tensor, for `require_unchanged`."""
     return [value._version for value in values]
 
@@ -237,7 +237,7 @@ def require_unchanged(
     values : sequence of torch.Tensor
         What it was given.
     before : sequence of int
-        Their `versions` before the call.
+        Their `tensor_versions` before the call.
 
     Raises
     ------
@@ -259,14 +259,14 @@ def place_of(fn: Callable[..., Any]) -> str:
     return f"{fn.__qualname__}{where}"
 
 
-def fill(args: Any, values: Sequence[Any]) -> Any:
+def fill_slots(args: Any, values: Sequence[Any]) -> Any:
     """Arguments with every `Slot` replaced by its value."""
     if isinstance(args, Slot):
         return values[args.number]
     if isinstance(args, tuple):
-        return tuple(fill(a, values) for a in args)
+        return tuple(fill_slots(a, values) for a in args)
     if isinstance(args, list):
-        return [fill(a, values) for a in args]
+        return [fill_slots(a, values) for a in args]
     if isinstance(args, dict):
-        return {k: fill(a, values) for k, a in args.items()}
+        return {k: fill_slots(a, values) for k, a in args.items()}
     return args

@@ -65,7 +65,7 @@ def drawing_job(jobs: Sequence[Job[Any]], run: Callable[[Job[Any]], object]) -> 
         function = getattr(job.work, "function", None)
         if function is None:
             continue
-        if draws(job, run):
+        if uses_global_generator(job, run):
             return (
                 f"node {job.node} at {to_s(job.time_ns):g} s: {job.work.describe()}: "
                 f"{place_of(function)} draws from torch's global random numbers, {REMEDY}"
@@ -73,12 +73,12 @@ def drawing_job(jobs: Sequence[Job[Any]], run: Callable[[Job[Any]], object]) -> 
     return None
 
 
-def draws(job: Job[Any], run: Callable[[Job[Any]], object]) -> bool:
+def uses_global_generator(job: Job[Any], run: Callable[[Job[Any]], object]) -> bool:
     """Return whether torch's global generator has another state whenever a job has run again."""
-    return all(_moves(job, run) for _ in range(TRIES))
+    return all(_moves_generator(job, run) for _ in range(TRIES))
 
 
-def _moves(job: Job[Any], run: Callable[[Job[Any]], object]) -> bool:
+def _moves_generator(job: Job[Any], run: Callable[[Job[Any]], object]) -> bool:
     before = torch_state()
     run(job)
     return torch_state() != before

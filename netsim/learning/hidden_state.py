@@ -78,23 +78,23 @@ def overwritten(tensors: Iterable[torch.Tensor], value: float) -> Iterator[None]
             tensor.copy_(values)
 
 
-def _found_in(module: nn.Module) -> _Found:
-    found = _Found()
+def _found_in(module: nn.Module) -> _StateValues:
+    found = _StateValues()
     for name, part in module.named_modules():
         before = f"{name}." if name else ""
         for key, value in vars(part).items():
             if key not in _OF_TORCH:
-                found.look(before + key, value)
+                found.collect(before + key, value)
         for kind in type(part).__mro__:
             if not _is_foreign(kind):
                 for key, value in vars(kind).items():
                     if not key.startswith("__"):
-                        found.look(f"{kind.__name__}.{key}", value)
+                        found.collect(f"{kind.__name__}.{key}", value)
     return found
 
 
-def changed(before: dict[str, object], after: dict[str, object]) -> list[str]:
-    """The names whose values differ; what is only in one of both is no change.
+def changed_names(before: dict[str, object], after: dict[str, object]) -> list[str]:
+    """Names whose values differ; a name in only one of both is no change.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def _is_foreign(thing: Any) -> bool:
     return (getattr(thing, "__module__", None) or "builtins").partition(".")[0] in _FOREIGN
 
 
-class _Found:
+class _StateValues:
     """Values that have been found so far."""
 
     def __init__(self) -> None:
@@ -117,8 +117,8 @@ class _Found:
         self.reals: dict[str, torch.Tensor] = {}
         self._seen: dict[int, Any] = {}  # kept, so that no other object gets one's place
 
-    def look(self, name: str, value: Any, depth: int = _DEEP) -> None:
-        """Put a number, or those within a value, among `values`."""
+    def collect(self, name: str, value: Any, depth: int = _DEEP) -> None:
+        """Add a number, or the numbers within a value, to `values`."""
         if isinstance(value, bool | int | float | complex | str | bytes):
             self.values[name] = value
             return
@@ -134,8 +134,8 @@ class _Found:
         if state is not None:
             self.values[name] = state
             return
-        for key, one in _within(value):
-            self.look(f"{name}{key}", one, depth - 1)
+        for key, one in _parts_of(value):
+            self.collect(f"{name}{key}", one, depth - 1)
 
 
 def _state(value: Any) -> object | None:
@@ -149,7 +149,7 @@ def _state(value: Any) -> object | None:
     if isinstance(value, torch.Generator):
         return value.get_state().numpy().tobytes()
     if isinstance(value, Iterator) and type(value).__module__ in ("builtins", "itertools"):
-        return _place(value)
+        return _iterator_position(value)
     if isinstance(value, set | frozenset):
         return frozenset(value) if len(value) <= _FEW else None
     if isinstance(value, torch.Tensor):
@@ -173,13 +173,13 @@ def _reals(value: Any) -> torch.Tensor | None:
     return None if is_expanded or value.is_inference() else value.data
 
 
-def _place(value: Any) -> object | None:
+def _iterator_position(value: Any) -> object | None:
     """Place of an iterator, as far as numbers tell it."""
     if isinstance(value, list | tuple):
-        return tuple(map(_place, value)) if len(value) <= _FEW else len(value)
+        return tuple(map(_iterator_position, value)) if len(value) <= _FEW else len(value)
     if isinstance(value, Iterator) and not isinstance(value, types.GeneratorType):
         try:
-            return _place(value.__reduce__()[1:])
+            return _iterator_position(value.__reduce__()[1:])
         except TypeError:  # one that does not tell where it is
             return None
     return value if isinstance(value, bool | int | float | str | range) else None
@@ -199,7 +199,7 @@ class _InPlace:
     __hash__ = None  # type: ignore[assignment]
 
 
-def _within(value: Any) -> Iterable[tuple[str, Any]]:
+def _parts_of(value: Any) -> Iterable[tuple[str, Any]]:
     """Parts of a container, a function, an iterator or an object, each with the end of its name."""
     if isinstance(value, list | tuple | deque | dict):
         if len(value) > _FEW:
@@ -210,10 +210,10 @@ def _within(value: Any) -> Iterable[tuple[str, Any]]:
         of = [] if isinstance(value, staticmethod | classmethod) else [("", value.__self__)]
         return [("", value.__func__), *of]
     if isinstance(value, types.FunctionType):
-        return [] if _is_foreign(value) else _reached(value)
+        return [] if _is_foreign(value) else _reachable_objects(value)
     if isinstance(value, types.GeneratorType):
         frame = value.gi_frame
-        return [] if frame is None else [("", frame.f_lasti), *_named(frame.f_locals)]
+        return [] if frame is None else [("", frame.f_lasti), *_attribute_items(frame.f_locals)]
     if isinstance(value, torch.Tensor | np.ndarray):
         return []
     if isinstance(value, property):
@@ -221,7 +221,10 @@ def _within(value: Any) -> Iterable[tuple[str, Any]]:
     slots = [s for kind in type(value).__mro__ for s in getattr(kind, "__slots__", ())]
     if _is_foreign(type(value)):
         return []
-    return [*_named(getattr(value, "__dict__", {})), *_named(_slots(value, slots))]
+    return [
+        *_attribute_items(getattr(value, "__dict__", {})),
+        *_attribute_items(_slots(value, slots)),
+    ]
 
 
 def _slots(value: Any, names: Iterable[str]) -> dict[str, Any]:
@@ -230,11 +233,11 @@ def _slots(value: Any, names: Iterable[str]) -> dict[str, Any]:
     return {name: one for name, one in found.items() if one is not missing}
 
 
-def _named(table: dict[str, Any]) -> list[tuple[str, Any]]:
+def _attribute_items(table: dict[str, Any]) -> list[tuple[str, Any]]:
     return [(f".{key}", one) for key, one in list(table.items())[:_FEW]]
 
 
-def _reached(function: types.FunctionType) -> list[tuple[str, Any]]:
+def _reachable_objects(function: types.FunctionType) -> list[tuple[str, Any]]:
     """Objects that a function keeps or names: its closure, defaults, attributes and globals."""
     names, codes = set[str](), [function.__code__]
     while codes:  # functions within it name globals, too
@@ -248,7 +251,7 @@ def _reached(function: types.FunctionType) -> list[tuple[str, Any]]:
         except ValueError:  # it is empty
             continue
     found += [(f".defaults[{k}]", one) for k, one in enumerate(function.__defaults__ or ())]
-    found += _named(function.__kwdefaults__ or {})
-    found += _named(vars(function))
+    found += _attribute_items(function.__kwdefaults__ or {})
+    found += _attribute_items(vars(function))
     given = function.__globals__
     return found + [(f".{key}", given[key]) for key in sorted(names) if key in given]

@@ -132,7 +132,7 @@ class Job(Generic[W]):
     origin: Origin | None = None
 
     @property
-    def cells(self) -> range:
+    def result_numbers(self) -> range:
         """The numbers of its results."""
         return range(self.number, self.number + len(self.output_refs))
 
@@ -142,8 +142,8 @@ class Job(Generic[W]):
         return tuple([cell() for cell in self.output_refs])
 
 
-def nobody() -> None:
-    """Stand in for a weak reference to a result that nobody holds."""
+def dead_reference() -> None:
+    """Stand in for a weak reference to a result that no Ref holds."""
 
 
 class JobFailedError(Exception):

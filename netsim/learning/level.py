@@ -11,9 +11,9 @@ from netsim.learning.calling_place import line_of
 from netsim.learning.global_draws import (
     ALONE,
     drawing_job,
-    draws,
     set_torch_state,
     torch_state,
+    uses_global_generator,
 )
 from netsim.learning.jobs import Job, JobFailedError
 from netsim.units import to_s
@@ -73,17 +73,17 @@ class Levels:
         for job in jobs:
             models = {r.architecture for r in job.inputs if r.architecture is not None} - late
             may = any(not a.is_random for a in models)
-            if may and draws(job, lambda job: self._backend.execute([job])):
+            if may and uses_global_generator(job, lambda job: self._backend.execute([job])):
                 late |= models
         for architecture in late:
             architecture.found_random = True
             told = f"the model {architecture.name}"
-            self.one_by_one.setdefault(told, str(architecture.alone))
+            self.one_by_one.setdefault(told, str(architecture.sequential_reason))
         return self._backend.execute(jobs) if late else 0
 
 
-def told(failure: JobFailedError) -> NetsimError:
-    """The error that a user sees of a job that failed: node, virtual time, job, line."""
+def failure_error(failure: JobFailedError) -> NetsimError:
+    """Error for the user about a failed job: node, virtual time, job, line."""
     job, error = failure.job, failure.__cause__
     if isinstance(error, NetsimError):
         return error

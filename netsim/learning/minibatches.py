@@ -57,7 +57,7 @@ class Minibatches:
         """Row numbers of one minibatch."""
         epoch, position = divmod(key.counter, self.per_epoch(key.shard))
         start = position * self.batch_size
-        (order,) = self._epochs([(key.shard, key.stream, epoch)])
+        (order,) = self._epoch_orders([(key.shard, key.stream, epoch)])
         return order[start : start + self.batch_size]
 
     def table(self, jobs: Sequence[Batches], steps: int) -> tuple[Rows, Rows]:
@@ -129,7 +129,7 @@ class Minibatches:
         if longest <= CACHED_ABOVE:
             places = self._draw(stream, shards, epochs)
             return self._padded[shards[:, None], places], sizes
-        found = self._epochs(
+        found = self._epoch_orders(
             [(n, stream, e) for n, e in zip(shards.tolist(), epochs.tolist(), strict=True)]
         )
         orders = np.zeros((len(shards), longest), dtype=np.int64)
@@ -137,7 +137,7 @@ class Minibatches:
             row[: len(order)] = order
         return orders, sizes
 
-    def _epochs(self, wanted: Sequence[tuple[int, str, int]]) -> list[Rows]:
+    def _epoch_orders(self, wanted: Sequence[tuple[int, str, int]]) -> list[Rows]:
         """Rows in the order of an epoch, for each (shard, stream, epoch) wanted; cached."""
         found = {k: self._orders[k] for k in wanted if k in self._orders}
         by_stream: dict[str, list[tuple[int, str, int]]] = {}

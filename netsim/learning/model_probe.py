@@ -41,12 +41,17 @@ def probe(where: str, module: nn.Module, x: Tensor) -> tuple[Traits, Tensor]:
         If a pass fails, gives something else than a tensor, or draws from the generators of NumPy
         or Python.
     """
-    with ALONE, torch.no_grad(), torch.random.fork_rng(devices=[]), _restored(module) as held:
+    with (
+        ALONE,
+        torch.no_grad(),
+        torch.random.fork_rng(devices=[]),
+        _restoring_module(module) as held,
+    ):
         watched = GlobalGenerators()
         before = {name: b.clone() for name, b in module.named_buffers()}
         module.eval()
-        outputs, draws_in_evaluation = _pass(where, module, x)
-        writes = any(t is not table.get(key) or not _same(t, v) for table, key, t, v in held)
+        outputs, draws_in_evaluation = _run_pass(where, module, x)
+        writes = any(t is not table.get(key) or not _are_equal(t, v) for table, key, t, v in held)
         _require_rows(where, module, x, outputs)
         module.train()
         for layer in module.modules():
@@ -54,9 +59,9 @@ def probe(where: str, module: nn.Module, x: Tensor) -> tuple[Traits, Tensor]:
                 layer.training = False
         drew, changed = [], dict[str, None]()
         for _ in range(PASSES):  # what turns over is back after two
-            drew.append(_pass(where, module, x)[1])
+            drew.append(_run_pass(where, module, x)[1])
             found = whole_buffers(module).items()
-            changed |= dict.fromkeys(n for n, b in found if not _same(b, before[n]))
+            changed |= dict.fromkeys(n for n, b in found if not _are_equal(b, before[n]))
         others = [name for name in watched.that_drew() if name != "torch"]
     if others:
         raise ScenarioError(
@@ -74,7 +79,7 @@ def _require_rows(where: str, module: nn.Module, x: Tensor, outputs: Tensor) -> 
     ScenarioError
     """
     try:
-        alone, _ = _pass(where, module, x[:1])
+        alone, _ = _run_pass(where, module, x[:1])
     except ScenarioError:
         return  # it normalises over several: a run tells, should it have to take one alone
     if len(outputs) == len(x) and alone.shape != outputs[:1].shape:
@@ -85,7 +90,7 @@ def _require_rows(where: str, module: nn.Module, x: Tensor, outputs: Tensor) -> 
         )
 
 
-def _pass(where: str, module: nn.Module, x: Tensor) -> tuple[Tensor, bool]:
+def _run_pass(where: str, module: nn.Module, x: Tensor) -> tuple[Tensor, bool]:
     """Outputs, and whether torch's generator has moved."""
     state = torch_state()
     try:
@@ -110,7 +115,7 @@ def _pass(where: str, module: nn.Module, x: Tensor) -> tuple[Tensor, bool]:
     return outputs, torch_state() != state
 
 
-def _same(a: Tensor, b: Tensor) -> bool:
+def _are_equal(a: Tensor, b: Tensor) -> bool:
     return a.shape == b.shape and torch.equal(a, b)
 
 
@@ -120,8 +125,10 @@ def _is_expanded(tensor: Tensor) -> bool:
 
 
 @contextmanager
-def _restored(module: nn.Module) -> Iterator[list[tuple[dict[str, Any], str, Tensor, Tensor]]]:
-    """Give the module its values and modes back: a pass may change parameters, too.
+def _restoring_module(
+    module: nn.Module,
+) -> Iterator[list[tuple[dict[str, Any], str, Tensor, Tensor]]]:
+    """Restore the module's values and modes after the block: a pass may change parameters, too.
 
     Yields where each tensor is held, its key there, itself, and the values that it had.
     """

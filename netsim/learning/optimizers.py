@@ -48,7 +48,7 @@ def step(
     """
     c = constants
     if c.clip_norm is not None:
-        gradients = _clipped(gradients, c.clip_norm)
+        gradients = _clip_gradients(gradients, c.clip_norm)
     if c.weight_decay:
         pairs = zip(gradients, rows, strict=True)
         gradients = [None if g is None else g.add(r, alpha=c.weight_decay) for g, r in pairs]
@@ -112,7 +112,7 @@ def keep_counts(
             moments[k].fill_(math.nan)
 
 
-def _clipped(gradients: Sequence[Tensor | None], largest: float) -> list[Tensor | None]:
+def _clip_gradients(gradients: Sequence[Tensor | None], largest: float) -> list[Tensor | None]:
     """All gradients scaled by one factor so that their joint L2 norm is at most `largest`."""
     norms = [g.norm() for g in gradients if g is not None]
     norm = torch.linalg.vector_norm(torch.stack(norms))

@@ -58,18 +58,18 @@ class Origin:
         sources = list(dict.fromkeys(one for one in read if one is not None))
         generation = 1 + max((one.generation for one in sources), default=-1)
         if generation > _MOST_GENERATIONS:
-            sources, generation = [source._alone() for source in sources], 1
+            sources, generation = [source._without_sources() for source in sources], 1
         self.sources = sources
         self.generation: int = generation
 
-    def _alone(self) -> Origin:
-        """Copy the origin without what lies further back."""
+    def _without_sources(self) -> Origin:
+        """Copy the origin without its sources."""
         found = Origin(self.work, self.node, self.time_ns, (), self.cells)
         found.is_sound = self.is_sound
         return found
 
-    def judge(self, is_sound: bool) -> None:
-        """Note whether the first result is sound; then nobody asks what it was made of."""
+    def note_soundness(self, is_sound: bool) -> None:
+        """Note whether the first result is sound; if so, drop the sources."""
         self.is_sound = is_sound
         if is_sound:
             self.sources = []

@@ -57,7 +57,7 @@ class ReadGlobals:
         self._read: dict[Callable[..., Any], tuple[_Read, ...]] = {}
         self._plain: dict[Callable[..., Any], tuple[_Read, ...]] = {}
 
-    def recorded(self, function: Callable[..., Any]) -> None:
+    def note_function(self, function: Callable[..., Any]) -> None:
         """Note a function that is called later.
 
         Parameters
@@ -78,7 +78,7 @@ class ReadGlobals:
             _require_same(function, reads)
 
     def require_unchanged(self) -> None:
-        """Refuse to call functions that read what has changed; as `recorded`."""
+        """Refuse to call functions that read what has changed; as `note_function`."""
         for function, reads in self._read.items():
             if reads:
                 _require_same(function, reads)
@@ -86,7 +86,7 @@ class ReadGlobals:
 
 def _require_same(function: Callable[..., Any], reads: tuple[_Read, ...]) -> None:
     for table, path, value in reads:
-        found = table.get(path[0]) if len(path) == 1 else _at(table, path)
+        found = table.get(path[0]) if len(path) == 1 else _value_at(table, path)
         if found is value and isinstance(value, _PLAIN):
             continue
         now = _snapshot(found)
@@ -94,13 +94,14 @@ def _require_same(function: Callable[..., Any], reads: tuple[_Read, ...]) -> Non
             continue
         name = ".".join(path)
         raise ProtocolError(
-            f"{function.__qualname__} reads {name} of its module, which was {_said(value)} and is "
-            f"now {_said(now)}; what is computed later must read its arguments and nothing that "
-            f"changes: give {name} as an argument{calling_line()}"
+            f"{function.__qualname__} reads {name} of its module, which was {_value_text(value)} "
+            "and is "
+            f"now {_value_text(now)}; what is computed later must read its arguments and nothing "
+            f"that changes: give {name} as an argument{calling_line()}"
         )
 
 
-def _said(value: object) -> str:
+def _value_text(value: object) -> str:
     if value is _UNWATCHED:
         return "an object"
     if isinstance(value, _Values):
@@ -129,7 +130,7 @@ def _reads(function: Callable[..., Any]) -> Iterator[_Read]:
         paths, sets, fills = _paths(one.__code__)
         written |= sets
         for path in paths:
-            value = _at(table, path)
+            value = _value_at(table, path)
             if isinstance(value, FunctionType):
                 waiting.append(unwrap(value))
             else:
@@ -180,7 +181,7 @@ def _paths(code: CodeType) -> tuple[dict[tuple[str, ...], None], set[str], bool]
     return paths, written, fills
 
 
-def _at(table: dict[str, Any], path: tuple[str, ...]) -> Any:
+def _value_at(table: dict[str, Any], path: tuple[str, ...]) -> Any:
     """The value at the end of a path, without running code of the user's; else `_UNWATCHED`."""
     found = table.get(path[0], _UNWATCHED)
     for name in path[1:]:
@@ -231,13 +232,13 @@ def _snapshot(value: Any) -> Any:
     if isinstance(value, _PLAIN):
         return value
     left = [MOST]
-    return _copied(value, left) if isinstance(value, _KEPT) else _UNWATCHED
+    return _copy_value(value, left) if isinstance(value, _KEPT) else _UNWATCHED
 
 
 _KEPT = (list, tuple, dict, set, frozenset, np.ndarray, torch.Tensor)
 
 
-def _copied(value: Any, left: list[int]) -> Any:
+def _copy_value(value: Any, left: list[int]) -> Any:
     left[0] -= 1
     if left[0] < 0:
         return _UNWATCHED
@@ -264,7 +265,7 @@ def _copied(value: Any, left: list[int]) -> Any:
         return _UNWATCHED
     found = []
     for part in parts:
-        found.append(_copied(part, left))
+        found.append(_copy_value(part, left))
         if found[-1] is _UNWATCHED:
             return _UNWATCHED
     return (type(value).__name__, *found)

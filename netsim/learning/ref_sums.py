@@ -53,7 +53,7 @@ class RefSums:
         self._scaled: WeakKeyDictionary[Cell, tuple[Ref, float]] = WeakKeyDictionary()
         self.told: Told | None = None
 
-    def total(self, terms: Sequence[tuple[Ref, float]]) -> Ref:
+    def weighted_total(self, terms: Sequence[tuple[Ref, float]]) -> Ref:
         """The sum of Refs times numbers, as `node.mix` gives it; lazy.
 
         A term that is itself a Ref times a number counts as that Ref with another weight, so that

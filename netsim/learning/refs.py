@@ -356,28 +356,28 @@ class Ref:
     __array_ufunc__ = None  # so that NumPy's numbers leave a product to the methods below
 
     def __add__(self, other: Ref) -> Ref:
-        return self._plus(other, 1.0)
+        return self._add(other, 1.0)
 
     def __radd__(self, other: object) -> Ref:
         if isinstance(other, Real) and other == 0:
             return self  # as `sum` of Refs begins
-        return self._plus(other, 1.0)
+        return self._add(other, 1.0)
 
     def __sub__(self, other: Ref) -> Ref:
-        return self._plus(other, -1.0)
+        return self._add(other, -1.0)
 
     def __neg__(self) -> Ref:
-        return self._times(-1.0)
+        return self._scale(-1.0)
 
     def __mul__(self, factor: float) -> Ref:
-        return self._times(factor)
+        return self._scale(factor)
 
     __rmul__ = __mul__
 
     def __truediv__(self, divisor: float) -> Ref:
-        return self._times(divisor, is_divisor=True)
+        return self._scale(divisor, is_divisor=True)
 
-    def _plus(self, other: object, sign: float) -> Ref:
+    def _add(self, other: object, sign: float) -> Ref:
         if not isinstance(other, Ref):
             raise ProtocolError(
                 f"a Ref plus a {type(other).__name__}: both must be Refs; what else there is to "
@@ -385,7 +385,7 @@ class Ref:
             )
         return self.cell.scheduler.weighted_sum(((self, 1.0), (other, sign)))
 
-    def _times(self, factor: object, is_divisor: bool = False) -> Ref:
+    def _scale(self, factor: object, is_divisor: bool = False) -> Ref:
         if not isinstance(factor, Real) or isinstance(factor, bool):
             raise ProtocolError(
                 f"a Ref times a {type(factor).__name__}: a Ref is scaled by numbers; weights that "

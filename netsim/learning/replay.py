@@ -42,11 +42,11 @@ class Replay:
         self.jobs: dict[int, Job[Any]] = {}
 
     @property
-    def left(self) -> int:
+    def unread_count(self) -> int:
         """Number of recorded numbers that have not been read."""
         return len(self._numbers) - self._given
 
-    def numbers(self, refs: Sequence[Ref]) -> list[Numbers]:
+    def recorded_values(self, refs: Sequence[Ref]) -> list[Numbers]:
         """Return the numbers that `node.value` gave for Refs of these shapes.
 
         Raises

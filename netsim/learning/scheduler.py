@@ -25,7 +25,7 @@ from netsim.learning.calling_place import Place
 from netsim.learning.columns import Columns
 from netsim.learning.divergence import Divergences
 from netsim.learning.jobs import Job, JobFailedError, Work
-from netsim.learning.level import Levels, told
+from netsim.learning.level import Levels, failure_error
 from netsim.learning.minibatches import Rows
 from netsim.learning.origins import Origin
 from netsim.learning.read_globals import ReadGlobals
@@ -46,7 +46,7 @@ MOST_PENDING_PER_NODE = 4
 class Described(Protocol):
     """Something that can say what it has noted."""
 
-    def described(self) -> dict[str, str]:
+    def as_dict(self) -> dict[str, str]:
         """Notes, each by its subject."""
 
 
@@ -148,7 +148,7 @@ class Scheduler:
         The virtual clock, in ns.
     column_work : callable
         (start, stop) -> the work of a row with columns [start, stop) replaced, for `with_part`.
-    past : Replay or None
+    replay : Replay or None
         What has been, to be played again without tensor work until `go_on` is called.
     sum_work : callable or None
         (weights) -> the work of a weighted sum, for the arithmetic of Refs.
@@ -160,7 +160,7 @@ class Scheduler:
     cells : int
         How many cells jobs have been submitted for: the number of the next one.
     handed_out : list of array
-        The numbers that `numbers` has given, for whoever empties the list; None: not kept.
+        The numbers that `read_values` has given, for whoever empties the list; None: not kept.
     flushes, jobs, calls : int
         How often everything pending was run, jobs run, and calls of the backend for them.
     """
@@ -171,11 +171,11 @@ class Scheduler:
         limits: Limits,
         now_ns: Callable[[], int],
         column_work: Callable[[Columns], Work],
-        past: Replay | None = None,
+        replay: Replay | None = None,
         sum_work: Callable[[tuple[float, ...]], Work] | None = None,
     ) -> None:
         self.backend = backend
-        self.past = past
+        self.replay = replay
         self._column_work = column_work
         self.sums = RefSums(self, sum_work)
         self._limits = limits
@@ -273,11 +273,11 @@ class Scheduler:
                 break
         if self.backend is None:
             return
-        if self.past is not None:
-            self._submit_during_replay(self.past, work, node, inputs, outputs)
+        if self.replay is not None:
+            self._submit_during_replay(self.replay, work, node, inputs, outputs)
             return
         if (function := getattr(work, "function", None)) is not None:
-            self._globals.recorded(function)
+            self._globals.note_function(function)
         above = done = self._done
         for ref in inputs:
             below = ref.cell.level
@@ -303,9 +303,14 @@ class Scheduler:
             self._run_ready()
 
     def _submit_during_replay(
-        self, past: Replay, work: Work, node: int, inputs: tuple[Ref, ...], outputs: Sequence[Cell]
+        self,
+        replay: Replay,
+        work: Work,
+        node: int,
+        inputs: tuple[Ref, ...],
+        outputs: Sequence[Cell],
     ) -> None:
-        """Number the results of a job of the past; arguments as of `submit`."""
+        """Number the results of a job of the replay; arguments as of `submit`."""
         first = self.cells
         now_ns, results = self._now_ns(), tuple(map(weak, outputs))
         origin = Origin(work, node, now_ns, [ref.cell.origin for ref in inputs], results)
@@ -313,9 +318,11 @@ class Scheduler:
             cell.number = self.cells
             cell.origin = origin
             self.cells += 1
-        if not past.kept.isdisjoint(range(first, self.cells)):
+        if not replay.kept.isdisjoint(range(first, self.cells)):
             shapes = tuple([cell.shape for cell in outputs])
-            past.jobs[first] = Job(work, node, now_ns, inputs, results, shapes, first, None, origin)
+            replay.jobs[first] = Job(
+                work, node, now_ns, inputs, results, shapes, first, None, origin
+            )
 
     @property
     def now_ns(self) -> int:
@@ -325,13 +332,13 @@ class Scheduler:
     @property
     def computes(self) -> bool:
         """Return whether values are computed: not under `--timing-only`, nor during a replay."""
-        return self.backend is not None and self.past is None
+        return self.backend is not None and self.replay is None
 
-    def pending(self) -> list[int]:
+    def pending_numbers(self) -> list[int]:
         """Numbers of the jobs that have not run, in order."""
         return sorted(job.number for level in self._levels for job in level)
 
-    def numbers(self, refs: Sequence[Ref]) -> list[Numbers]:
+    def read_values(self, refs: Sequence[Ref]) -> list[Numbers]:
         """The values of some Refs, each of its shape.
 
         Raises
@@ -339,12 +346,12 @@ class Scheduler:
         ComputeError
             If a job fails on the way.
         ReplayError
-            If the past is being played again, and differs.
+            If the run is being replayed, and differs.
         """
-        if self.past is not None:
-            return self.past.numbers(refs)
+        if self.replay is not None:
+            return self.replay.recorded_values(refs)
         self.flush()
-        cells = self.brought([ref.cell for ref in refs])
+        cells = self.fetch_cells([ref.cell for ref in refs])
         # Contiguous, as they are in a replay: sums of numpy go by the order in memory; and copies,
         # since who asked may write to them.
         found = [
@@ -355,8 +362,8 @@ class Scheduler:
             self.handed_out += [numbers.flatten() for numbers in found]
         return found
 
-    def brought(self, cells: Iterable[Cell]) -> Iterator[Cell]:
-        """Yield cells whose values are read next: those of other processes come many at a time.
+    def fetch_cells(self, cells: Iterable[Cell]) -> Iterator[Cell]:
+        """Yield cells whose values are read next; fetch those of other processes in batches.
 
         Parameters
         ----------
@@ -393,17 +400,17 @@ class Scheduler:
         ComputeError
             If a job fails.
         """
-        assert self.past is not None
-        jobs, self.past = self.past.jobs, None
+        assert self.replay is not None
+        jobs, self.replay = self.replay.jobs, None
         for number, job in jobs.items():
             if number not in pending:
-                self._place(job)
+                self._enqueue(job)
         while self._levels:
             self._run_ready()
         for number in pending:
-            self._place(jobs[number])
+            self._enqueue(jobs[number])
 
-    def _place(self, job: Job[Any]) -> None:
+    def _enqueue(self, job: Job[Any]) -> None:
         """Put a job among the pending ones; `submit` does the same without a call."""
         above = max((ref.cell.level for ref in job.inputs), default=0)
         above = max(above, self._done)
@@ -440,7 +447,7 @@ class Scheduler:
         try:
             self.calls += self._run_level(jobs)
         except JobFailedError as failure:
-            error = told(failure)
+            error = failure_error(failure)
             raise error from (None if error is failure.__cause__ else failure.__cause__)
 
     def will_call(self, function: Callable[..., Any]) -> None:
@@ -451,20 +458,20 @@ class Scheduler:
         ProtocolError
             If a value of a module that it reads has changed since it was noted first.
         """
-        if self.backend is not None and self.past is None:
-            self._globals.recorded(function)
+        if self.backend is not None and self.replay is None:
+            self._globals.note_function(function)
 
     def require_unchanged(self) -> None:
         """Refuse to go on where a value that a noted function reads has changed; as `will_call`."""
         self._globals.require_unchanged()
 
-    def diverged(self) -> list[dict[str, Any]]:
-        """Nodes whose training made nan, infinite or huge models; see `Divergences.found`."""
-        return [] if self.backend is None else self.backend.divergences.found()
+    def diverged_entries(self) -> list[dict[str, Any]]:
+        """Nodes whose training made nan, infinite or huge models; see `Divergences`."""
+        return [] if self.backend is None else self.backend.divergences.diverged_entries()
 
-    def caught(self) -> list[dict[str, Any]]:
-        """Nodes that got such models from others; see `Divergences.caught`."""
-        return [] if self.backend is None else self.backend.divergences.caught()
+    def caught_entries(self) -> list[dict[str, Any]]:
+        """Nodes that got such models from others; see `Divergences`."""
+        return [] if self.backend is None else self.backend.divergences.caught_entries()
 
     @property
     def one_by_one(self) -> dict[str, str]:
@@ -475,13 +482,13 @@ class Scheduler:
     @property
     def ways(self) -> dict[str, str]:
         """Return how each sort of jobs with a model was computed, and why not by the kernel."""
-        now = {} if self.backend is None else self.backend.ways.described()
+        now = {} if self.backend is None else self.backend.ways.as_dict()
         return {**self._ways_before, **now}
 
     def counters(self) -> Counters:
         """Return the counters so far."""
         counted = self.flushes, self.jobs, self.calls, self.one_by_one
-        return Counters(*counted, self.diverged(), self.caught(), self.ways)
+        return Counters(*counted, self.diverged_entries(), self.caught_entries(), self.ways)
 
     def restore(self, counters: Counters) -> None:
         """Count on from what another run of the same course had counted."""
@@ -513,5 +520,5 @@ class Scheduler:
         return Ref(row.owner, cell)
 
     def weighted_sum(self, terms: Sequence[tuple[Ref, float]]) -> Ref:
-        """The sum of Refs times numbers; lazy. See `RefSums.total`."""
-        return self.sums.total(terms)
+        """The sum of Refs times numbers; lazy. See `RefSums.weighted_total`."""
+        return self.sums.weighted_total(terms)

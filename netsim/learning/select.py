@@ -2,8 +2,8 @@
 
 X is the set of models chosen so far (the node's own first) and Y all that are not yet rejected.
 Each candidate in turn is added to X or removed from Y, by what either does to the validation loss
-of the mean model of the set. The loop is written once (`offer`); `netsim.learning.candidate_sets`
-has the two forms of sets that it runs on.
+of the mean model of the set. The loop is written once (`offer_candidates`);
+`netsim.learning.candidate_sets` has the two forms of sets that it runs on.
 """
 
 import math
@@ -16,18 +16,18 @@ from torch import Tensor
 from netsim.learning.candidate_sets import (
     HEADER,
     IdSets,
-    Seen,
+    SelectionFacts,
     Sets,
     SumSets,
     as_state,
-    opening,
-    seen,
+    initial_state,
+    inspect_selections,
 )
 
 S = TypeVar("S")
 
 
-def offer(
+def offer_candidates(
     sets: Sets[S], candidates: Sequence[int], coins: Sequence[float], budget: int | None
 ) -> Generator[list[S], list[float], None]:
     """The loop of Algorithms 2 and 3: add each candidate to X or remove it from Y.
@@ -53,14 +53,17 @@ def offer(
     for candidate, coin in zip(candidates, coins, strict=True):
         if budget is not None and sets.count >= budget:
             break
-        if not sets.takes(candidate):
+        if not sets.accepts(candidate):
             continue
         if known is None:
-            loss_x, loss_y, with_it, without_it = yield [*sets.both(), *sets.changed(candidate)]
+            loss_x, loss_y, with_it, without_it = yield [
+                *sets.current_sets(),
+                *sets.changed_sets(candidate),
+            ]
         else:
             loss_x, loss_y = known
-            with_it, without_it = yield sets.changed(candidate)
-        if coin < acceptance(loss_x, with_it, loss_y, without_it):
+            with_it, without_it = yield sets.changed_sets(candidate)
+        if coin < acceptance_probability(loss_x, with_it, loss_y, without_it):
             sets.add(candidate)
             loss_x = with_it
         else:
@@ -69,7 +72,7 @@ def offer(
         known = loss_x, loss_y
 
 
-def acceptance(loss_x: float, with_j: float, loss_y: float, without_j: float) -> float:
+def acceptance_probability(loss_x: float, with_j: float, loss_y: float, without_j: float) -> float:
     """Probability of adding a candidate: its gain in X over that and the gain in Y without it.
 
     A loss of nan counts as infinite, and a candidate with which X has such a loss is never added.
@@ -93,7 +96,9 @@ def acceptance(loss_x: float, with_j: float, loss_y: float, without_j: float) ->
     return gain_add / (gain_add + gain_remove)
 
 
-def answered(questions: Generator[list[S], list[float], Any], loss: Callable[[S], float]) -> Any:
+def answer_questions(
+    questions: Generator[list[S], list[float], Any], loss: Callable[[S], float]
+) -> Any:
     """Run a generator of questions to its end, each answered by `loss`; what it returns."""
     try:
         asked = next(questions)
@@ -131,7 +136,7 @@ def greedy_collaborators(
         X in order of addition, beginning with k.
     """
     sets = IdSets(k, candidates)
-    answered(offer(sets, candidates, coins, budget), lambda ids: -reward(ids))
+    answer_questions(offer_candidates(sets, candidates, coins, budget), lambda ids: -reward(ids))
     return sets.x
 
 
@@ -152,9 +157,9 @@ def pooled(state: Tensor | None, models: Sequence[Tensor], sizes: Sequence[float
     torch.Tensor
         (state_length(P),)
     """
-    ((finite, _),) = seen([(models, None)])
+    ((finite, _),) = inspect_selections([(models, None)])
     if state is None:
-        return as_state(*opening(models, sizes, finite))
+        return as_state(*initial_state(models, sizes, finite))
     state = state.clone()
     w_y = state[HEADER:].chunk(2)[1]
     for model, size, is_finite in zip(models[1:], sizes[1:], finite[1:], strict=True):
@@ -170,7 +175,7 @@ def greedy_rounds(
     coins: Sequence[float],
     budget: int | None,
     state: Tensor | None,
-    known: Seen,
+    known: SelectionFacts,
 ) -> Generator[list[Tensor], list[float], tuple[Tensor, Tensor]]:
     """`greedy` as a generator, so that many nodes can go through it in lock-step.
 
@@ -192,7 +197,7 @@ def greedy_rounds(
         As of `greedy`.
     """
     sets = SumSets(models, sizes, known, state)
-    yield from offer(sets, range(1, 1 + len(coins)), coins, budget)
+    yield from offer_candidates(sets, range(1, 1 + len(coins)), coins, budget)
     return sets.weights(), sets.state()
 
 
@@ -228,8 +233,8 @@ def greedy(
     state : torch.Tensor
         (state_length(P),)
     """
-    (known,) = seen([(models, state)])
-    found: tuple[Tensor, Tensor] = answered(
+    (known,) = inspect_selections([(models, state)])
+    found: tuple[Tensor, Tensor] = answer_questions(
         greedy_rounds(models, sizes, coins, budget, state, known), loss
     )
     return found
@@ -272,10 +277,10 @@ def batched_greedy_collaborators(
     are_tensors = isinstance(models[k], Tensor)
     rows = [torch.as_tensor(models[j]) for j in ids]
     each = [float(sizes[j]) for j in ids]
-    (known,) = seen([(rows, None)])
+    (known,) = inspect_selections([(rows, None)])
     sets = SumSets(rows, each, known)
-    answered(
-        offer(sets, range(1, len(ids)), coins, budget),
+    answer_questions(
+        offer_candidates(sets, range(1, len(ids)), coins, budget),
         validation_loss if are_tensors else lambda row: validation_loss(row.numpy()),
     )
     return [ids[number] for number in sets.chosen]

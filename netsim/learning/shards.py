@@ -25,7 +25,7 @@ from netsim.rng import Streams
 CLASSIFICATION = Classification()
 
 KEPT = 64
-"""Samples at the beginning that `Shards.only` keeps."""
+"""Samples at the beginning that `Shards.restrict_to_nodes` keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +146,8 @@ class Shards:
                     wanted[some] = True
         return wanted
 
-    def only(self, nodes: Collection[int]) -> "tuple[Shards, NDArray[np.int64]]":
-        """The samples of some nodes alone, in memory of their own, and the new number of each row.
+    def restrict_to_nodes(self, nodes: Collection[int]) -> "tuple[Shards, NDArray[np.int64]]":
+        """Copy the samples of some nodes; gives them and the new number of each row.
 
         Minibatches are the same, whatever the rows' numbers. The first `KEPT` samples stay, too:
         models are looked at with them.

@@ -72,7 +72,7 @@ def row_of(architecture: Architecture, values: Mapping[str, Any], initial: Tenso
                 "given other values"
             )
     try:
-        architecture.collect(row)
+        architecture.collect_buffers(row)
     except RuntimeError as error:  # a buffer that is the same for all nodes
         raise ProtocolError(f"{where}: {error}") from error
     return row

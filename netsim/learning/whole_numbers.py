@@ -32,16 +32,16 @@ def entries_of(dtype: torch.dtype) -> int:
     return -(-bits // LIMB_BITS)
 
 
-def written(whole: Tensor, dtype: torch.dtype) -> Tensor:
-    """Whole numbers as entries of a row, each as its bits in portions of `LIMB_BITS`."""
+def encode_integers(whole: Tensor, dtype: torch.dtype) -> Tensor:
+    """Encode whole numbers as entries of a row: their bits in portions of `LIMB_BITS`."""
     values = whole.detach().reshape(-1, 1).to(torch.int64)
     count = entries_of(whole.dtype)
     shifts = LIMB_BITS * torch.arange(count, device=whole.device)
     return ((values >> shifts) & ((1 << LIMB_BITS) - 1)).to(dtype).reshape(-1)
 
 
-def read(entries: Tensor, like: Tensor) -> Tensor:
-    """The whole numbers that entries of a row stand for."""
+def decode_integers(entries: Tensor, like: Tensor) -> Tensor:
+    """Decode entries of a row to whole numbers."""
     count, most = entries_of(like.dtype), (1 << LIMB_BITS) - 1
     limbs = entries.nan_to_num(0.0, 0.0, 0.0).round().clamp(0, most).to(torch.int64)
     shifts = LIMB_BITS * torch.arange(count, device=like.device)

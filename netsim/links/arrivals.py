@@ -69,20 +69,20 @@ class Arrivals(Generic[T]):
             What `served` is called with.
         """
         if not self._come:
-            self._env.at_last(self._serve, self._rank)
+            self._env.call_at_end(self._hand_on, self._rank)
         self._come.append(_arrival((src, tuple(needs), item)))
 
-    def of(self, src: int) -> list[T]:
+    def waiting_messages(self, src: int) -> list[T]:
         """Messages of one sender that have not been handed on, in the order in which they came."""
         return [arrival.item for arrival in self._come if arrival.src == src]
 
-    def _serve(self) -> None:
+    def _hand_on(self) -> None:
         come, self._come = self._come, []
         senders = dict.fromkeys(arrival.src for arrival in come)
         if len(senders) > 1:
             now, streams = self._env.now, self._streams
             draws = {src: streams.uniform("order of one instant", src, now) for src in senders}
-            for places in _together([arrival.needs for arrival in come]):
+            for places in _connected_groups([arrival.needs for arrival in come]):
                 order = sorted((come[k] for k in places), key=lambda a: (draws[a.src], a.src))
                 for k, arrival in zip(places, order, strict=True):
                     come[k] = arrival
@@ -90,7 +90,7 @@ class Arrivals(Generic[T]):
             self._served(arrival.item)
 
 
-def _together(needs: Sequence[tuple[Hashable, ...]]) -> list[list[int]]:
+def _connected_groups(needs: Sequence[tuple[Hashable, ...]]) -> list[list[int]]:
     """Places of those that need something in common, directly or through others; ascending."""
     above: dict[Hashable, Hashable] = {}
 

@@ -80,9 +80,9 @@ class HybridLink(Link):
             for link, some in ((self.wires, wired), (self.radio, unwired))
         )
 
-    def switched(self, node: int, on: bool) -> None:
-        self.radio.switched(node, on)
-        self.wires.switched(node, on)
+    def on_switch(self, node: int, on: bool) -> None:
+        self.radio.on_switch(node, on)
+        self.wires.on_switch(node, on)
 
     def _is_wired(self, tx: Transmission) -> bool:
         return tx.src in self._servers or tx.dst in self._servers

@@ -62,7 +62,7 @@ class Transmission:
 
     __slots__ = ("done", "dst", "envelope", "src")
 
-    recorded: Callable[[int, int, float | None, int], None] | None = None
+    set_costs: Callable[[int, int, float | None, int], None] | None = None
     """Takes attempts, packets lost, SNR and bits of one that is no row of its own."""
 
     def __init__(
@@ -261,7 +261,7 @@ class Link(ABC):
         """
 
     @abstractmethod
-    def switched(self, node: int, on: bool) -> None:
+    def on_switch(self, node: int, on: bool) -> None:
         """End, as `off`, what a node sends and receives when it has been switched off."""
 
 
@@ -279,7 +279,7 @@ class PhysicalLink(Link):
     ttl_ns : int or None
         A message that has not arrived this long after it was sent is given up; None: never.
     off : set of int
-        Nodes that are switched off; whoever switches them keeps it and calls `switched`.
+        Nodes that are switched off; whoever switches them keeps it and calls `on_switch`.
     meetings : Meetings or None
         When pairs are in contact; None: always. A transmission under way when a contact ends is
         lost.
@@ -314,7 +314,7 @@ class PhysicalLink(Link):
         self._bits_transmitted[src] += bits
         self.recorder.bits_transmitted += bits
 
-    def switched(self, node: int, on: bool) -> None:
+    def on_switch(self, node: int, on: bool) -> None:
         """Do nothing; a link whose transmissions can be cut short extends this."""
 
     def is_asleep(self, node: int) -> bool:
@@ -359,7 +359,7 @@ class PhysicalLink(Link):
             return group
         apart = [tx for tx in group if self.contact_ns(tx) == 0]
         for tx in apart:
-            self.env.after(0, self.finish, tx, OUTAGE, 0)
+            self.env.call_after(0, self.finish, tx, OUTAGE, 0)
         return [tx for tx in group if tx not in apart]
 
     def propagation_ns(self, src: int, dst: int) -> int:
@@ -383,7 +383,7 @@ class PhysicalLink(Link):
         tx, now, deadline_ns = report[0], self.env.now, self.deadline_ns(report[0])
         if deadline_ns is not None and now + wait_ns > deadline_ns:  # then it is still on its way
             wait_ns, report = deadline_ns - now, (tx, DEADLINE, *report[2:5], None)
-        self.env.after(wait_ns, self.finish, *report, bits)
+        self.env.call_after(wait_ns, self.finish, *report, bits)
 
     def finish(
         self,
@@ -441,8 +441,8 @@ class PhysicalLink(Link):
         """
         envelope, now = tx.envelope, self.env.now
         self._in_flight -= 1
-        if tx.recorded is not None:
-            tx.recorded(attempts, packets_lost, snr_db, bits_transmitted)
+        if tx.set_costs is not None:
+            tx.set_costs(attempts, packets_lost, snr_db, bits_transmitted)
             tx.done(tx, outcome, arrived)
             return
         sent_ns, kind = envelope.sent_ns, type(envelope.message).__name__

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import simpy
 
-from netsim.clock import LAST, Clock, Event, then
+from netsim.clock import LAST, Clock, Event, add_callback
 from netsim.errors import ProtocolError
 from netsim.messaging.message import Envelope
 from netsim.schedules import Wake
@@ -114,7 +114,7 @@ class Barrier:
         """Event: the node's next round starts. Calling this ends the node's current round."""
         if node in self._waiting:
             raise ProtocolError("wakeup: another process of this node waits for the round already")
-        event = self._waiting[node] = self._env.pending("the next round")
+        event = self._waiting[node] = self._env.new_event("the next round")
         self._takes_part.add(node)
         self.recheck()
         return event
@@ -139,7 +139,7 @@ class Barrier:
             The exchange is over; its value is {sender: Received} of what came from `expect`.
         exchange : RoundExchange
             Its `in_flight` is to be raised by the messages that the node sends in it, each of which
-            is to be reported to `resolved`.
+            is to be reported to `resolve_message`.
 
         Raises
         ------
@@ -152,13 +152,13 @@ class Barrier:
                 f"exchange: another process of this node is in it already ({kind.__name__}, phase "
                 f"{phase}); give each process a phase or a kind of message of its own"
             )
-        event = self._env.pending(f"exchange({kind.__name__}, phase {phase})")
+        event = self._env.new_event(f"exchange({kind.__name__}, phase {phase})")
         exchange.joined[node] = (event, frozenset(expect))
         self._takes_part.add(node)
         self.recheck()
         return event, exchange
 
-    def resolved(
+    def resolve_message(
         self,
         exchange: RoundExchange,
         receiver: int,
@@ -194,13 +194,13 @@ class Barrier:
         """Check, once this instant's other events are over, whether a round or exchange ends."""
         if not self._check_due:
             self._check_due = True
-            then(self._env.due(0, LAST), self._check)
+            add_callback(self._env.event_after(0, LAST), self._check)
 
-    def outlasting(self, now_ns: int) -> int:
+    def overlong_rounds(self, now_ns: int) -> int:
         """Number of rounds that have lasted longer than they must, the present one included."""
         return self._outlasting + (self.round > 0 and now_ns > self._earliest_ns)
 
-    def held(self, node: int) -> int:
+    def held_count(self, node: int) -> int:
         """Messages to a node that wait for the end of their exchange."""
         return sum(len(e.delivered.get(node, ())) for e in self._exchanges.values())
 
@@ -256,12 +256,12 @@ class Barrier:
         """Start the next round now, or when this one has lasted as long as it must."""
         wait_ns = self._earliest_ns - self._env.now
         if wait_ns > 0:
-            self._env.after(wait_ns, self.recheck)
+            self._env.call_after(wait_ns, self.recheck)
         else:
             self._start_round()
 
     def _start_round(self) -> None:
-        self._outlasting = self.outlasting(self._env.now)
+        self._outlasting = self.overlong_rounds(self._env.now)
         self.round += 1
         self._behind |= self._off
         self._earliest_ns = self._env.now + self.interval_ns
@@ -278,7 +278,7 @@ class Barrier:
             event.succeed(wake)
         if self._deadline_ns is not None:
             this_round = self.round
-            self._env.after(self._deadline_ns, self._deadline, this_round)
+            self._env.call_after(self._deadline_ns, self._deadline, this_round)
 
     def _deadline(self, round_number: int) -> None:
         if round_number == self.round:

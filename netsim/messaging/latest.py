@@ -35,7 +35,7 @@ class Taker:
         """Keep a message that has come, unless one that was sent later came before it."""
         put_to_all({self.node_id: self}, envelope, (self.node_id,))
 
-    def supersedes(self, envelope: Envelope, before: Envelope) -> bool:
+    def count_superseded(self, envelope: Envelope, before: Envelope) -> bool:
         """Count one of two messages of a sender as superseded; return whether that is `before`."""
         is_late = before.sent_ns > envelope.sent_ns
         fates = envelope.fates if is_late else before.fates
@@ -69,7 +69,7 @@ def put_to_all(
         if (
             before is not None
             and (src in taker.unseen or before.sent_ns > sent_ns)
-            and not taker.supersedes(envelope, before)
+            and not taker.count_superseded(envelope, before)
         ):
             continue
         taker.latest[src] = envelope
@@ -148,11 +148,11 @@ class LatestMessages:
         if self._takers is not None:
             self._takers.setdefault(tag, {})[self._id] = taker
 
-    def unseen(self) -> int:
+    def unseen_count(self) -> int:
         """Messages that no process has seen."""
         return sum(len(taker.unseen) for taker in self._exchanges.values())
 
     @property
-    def superseded(self) -> int:
+    def superseded_count(self) -> int:
         """Messages that no process saw before a later one of the same sender took their place."""
         return sum(taker.superseded for taker in self._exchanges.values())

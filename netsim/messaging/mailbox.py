@@ -41,7 +41,7 @@ class _Waiter:
         self.one = one
         self.got: dict[int, Envelope] = {}
 
-    def wants(self, sender: int) -> bool:
+    def accepts(self, sender: int) -> bool:
         return self.senders is None or (sender in self.senders and sender not in self.got)
 
     def hand_over(self, event: simpy.Event) -> None:
@@ -78,7 +78,7 @@ class Mailbox:
             self._instant_ns = now
             self._given, self._draws = {}, {}
         for waiter in self._waiters.get(kind, ()):
-            if waiter.wants(envelope.src):
+            if waiter.accepts(envelope.src):
                 self._give(kind, waiter, envelope)
                 return
         self._queue(kind, envelope)
@@ -114,7 +114,7 @@ class Mailbox:
         queue = self._queues.get(kind, deque())
         for came in list(queue):
             envelope = came[1]
-            if waiter.wants(envelope.src):
+            if waiter.accepts(envelope.src):
                 queue.remove(came)
                 waiter.got[envelope.src] = envelope
         if len(waiter.got) == len(set(senders)):
@@ -123,7 +123,7 @@ class Mailbox:
             self._wait(kind, waiter, timeout_ns)
         return waiter.event
 
-    def unread(self) -> int:
+    def unread_count(self) -> int:
         """Messages in the queues, and those that wait for the others of a `gather`."""
         gathered = sum(len(w.got) for waiters in self._waiters.values() for w in waiters)
         return gathered + sum(len(q) for q in self._queues.values())
@@ -131,7 +131,7 @@ class Mailbox:
     def _wait(self, kind: type, waiter: _Waiter, timeout_ns: int | None) -> None:
         self._waiters.setdefault(kind, []).append(waiter)
         if timeout_ns is not None:
-            self._env.after(timeout_ns, self._give_up, kind, waiter)
+            self._env.call_after(timeout_ns, self._give_up, kind, waiter)
 
     def _give(self, kind: type, waiter: _Waiter, envelope: Envelope) -> None:
         waiter.got[envelope.src] = envelope

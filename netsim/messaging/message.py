@@ -316,8 +316,8 @@ def handed_to(message: Message, node: int, bringer: Fates | None = None) -> Mess
     return with_refs(message, lambda ref: ref.owned_by(node, bringer))
 
 
-def leaving(message: Message, node: int) -> tuple[Message, list[Ref]]:
-    """The message as it leaves `node`, and the Refs in it; dicts are copied, and stay as they are.
+def outgoing_message(message: Message, node: int) -> tuple[Message, list[Ref]]:
+    """Message as `node` sends it, with its dicts copied, and the Refs in it.
 
     Raises
     ------
@@ -331,12 +331,12 @@ def leaving(message: Message, node: int) -> tuple[Message, list[Ref]]:
         return message, [ref]
     refs: list[Ref] = []
 
-    def own(ref: Ref) -> Ref:
+    def check_owner(ref: Ref) -> Ref:
         ref.require_owner(node)
         refs.append(ref)
         return ref
 
-    return with_refs(message, own), refs
+    return with_refs(message, check_owner), refs
 
 
 _received = partial(tuple.__new__, Received)

@@ -88,7 +88,7 @@ def require_below(x: NDArray[Any], limit: int, model: str, key: str, of: str) ->
         )
 
 
-def convolved(input_shape: tuple[int, ...], model: str, channels: int) -> int:
+def values_after_convolutions(input_shape: tuple[int, ...], model: str, channels: int) -> int:
     """Values that leave two rounds of 5x5 convolution (no padding) and 2x2 pooling.
 
     Parameters

@@ -9,7 +9,7 @@ from typing import Literal
 
 from torch import nn
 
-from netsim.models import ModelKind, Network, convolved
+from netsim.models import ModelKind, Network, values_after_convolutions
 from netsim.registry import Count
 
 
@@ -27,7 +27,7 @@ class EmnistCnn(ModelKind):
 
     def build(self, input_shape: tuple[int, ...], num_classes: int) -> Network:
         """Build the network; see the base class."""
-        width = convolved(input_shape, "emnist_cnn", 64)
+        width = values_after_convolutions(input_shape, "emnist_cnn", 64)
         features = nn.Sequential(
             nn.Conv2d(input_shape[0], 32, 5),
             nn.ReLU(),

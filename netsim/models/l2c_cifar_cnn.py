@@ -10,7 +10,7 @@ from typing import Literal
 
 from torch import nn
 
-from netsim.models import ModelKind, Network, convolved
+from netsim.models import ModelKind, Network, values_after_convolutions
 from netsim.registry import Count
 
 
@@ -31,7 +31,7 @@ class L2cCifarCnn(ModelKind):
 
     def build(self, input_shape: tuple[int, ...], num_classes: int) -> Network:
         """Build the network; see the base class."""
-        width = convolved(input_shape, "l2c_cifar_cnn", 64)
+        width = values_after_convolutions(input_shape, "l2c_cifar_cnn", 64)
         if self.padding:
             width = 64 * (input_shape[1] // 4) * (input_shape[2] // 4)
         margin = 2 if self.padding else 0

@@ -9,7 +9,7 @@ from typing import Literal
 
 from torch import nn
 
-from netsim.models import ModelKind, Network, convolved
+from netsim.models import ModelKind, Network, values_after_convolutions
 from netsim.registry import Count
 
 
@@ -31,7 +31,7 @@ class LeNet(ModelKind):
     def build(self, input_shape: tuple[int, ...], num_classes: int) -> Network:
         """Build the network; see the base class."""
         first, second = self.channels
-        width = convolved(input_shape, "lenet", second)
+        width = values_after_convolutions(input_shape, "lenet", second)
         features = nn.Sequential(
             nn.Conv2d(input_shape[0], first, 5),
             nn.ReLU(),

@@ -19,7 +19,7 @@ from netsim.models.resnet18 import ResNet18
 from netsim.registry import Count, did_you_mean, family
 
 
-def _model(value: Any) -> Any:
+def _named_model(value: Any) -> Any:
     """The model that a scenario names, alone or with its keys."""
     if isinstance(value, ModelKind):
         return value
@@ -71,7 +71,7 @@ class Mapl(ModelKind):
     """
 
     kind: Literal["mapl"] = "mapl"
-    backbone: Annotated[SerializeAsAny[ModelKind], BeforeValidator(_model)] = ResNet18()
+    backbone: Annotated[SerializeAsAny[ModelKind], BeforeValidator(_named_model)] = ResNet18()
     projection: Count = 4096
 
     def build(self, input_shape: tuple[int, ...], num_classes: int) -> Network:

@@ -35,12 +35,12 @@ class Adversary:
         self._num_forged = 0
         self._ignores_values = not attack.runs_algorithm
 
-    def forged(self, msg: Message) -> Message:
+    def forge_message(self, msg: Message) -> Message:
         """The message sent in place of `msg`, with every value forged, lazily.
 
         A value that is sent again, or to several nodes, is the same forgery each time.
         """
-        return with_refs(msg, self._forge)
+        return with_refs(msg, self._forge_value)
 
     def ignores(self, msg: Message) -> bool:
         """Return whether the node drops a message that has arrived.
@@ -49,7 +49,7 @@ class Adversary:
         """
         return self._ignores_values and any(True for _ in refs_in(msg))
 
-    def _forge(self, ref: Ref) -> Ref:
+    def _forge_value(self, ref: Ref) -> Ref:
         if self._forgery is None:
             return ref
         forged = self._forged.setdefault(ref.cell, {})

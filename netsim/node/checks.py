@@ -91,7 +91,7 @@ class MixingCheck:
         self._noted: WeakKeyDictionary[Cell, tuple[float, str]] = WeakKeyDictionary()
         self.is_needed = False
 
-    def mixed(
+    def note_mixture(
         self, mixture: Ref, refs: Sequence[Ref], weights: Sequence[float], now_ns: int
     ) -> None:
         """Note a mixture of whole models if its weights do not sum to one.
@@ -121,7 +121,7 @@ class MixingCheck:
                 f"mixture of models sum to {total:g}, not 1",
             )
 
-    def used(self, ref: Ref, how: str) -> None:
+    def warn_of_use(self, ref: Ref, how: str) -> None:
         """Warn if weights of a mixture used as a model do not sum to 1; `how` names the use."""
         if (found := self._noted.get(ref.cell)) is not None:
             self._warnings.once("mixing weights", f"{found[1]}, and it is {how}")

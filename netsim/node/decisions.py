@@ -33,7 +33,7 @@ class Space(Protocol):
             If it is not in the space.
         """
 
-    def nothing(self) -> Any:
+    def unknown_value(self) -> Any:
         """Return the value that stands for "not known yet"."""
 
 
@@ -69,7 +69,7 @@ class Numbers:
             raise ProtocolError(f"{wrong:g} is not from {self.low:g} to {self.high:g}")
         return found
 
-    def nothing(self) -> Array:
+    def unknown_value(self) -> Array:
         """Zeros, or the nearest bound; see `Space`."""
         return np.full(self.shape, min(max(0.0, self.low), self.high))
 
@@ -90,9 +90,9 @@ class Choice:
 
     def checked(self, value: Any) -> int:
         """Check a value, and return it as whole numbers."""
-        return int(_whole(value, (), self.n))
+        return int(_whole_numbers(value, (), self.n))
 
-    def nothing(self) -> int:
+    def unknown_value(self) -> int:
         """Action 0; see `Space`."""
         return 0
 
@@ -116,9 +116,9 @@ class Choices:
 
     def checked(self, value: Any) -> tuple[int, ...]:
         """Check a value, and return it as whole numbers."""
-        return tuple(map(int, _whole(value, (len(self.sizes),), np.array(self.sizes))))
+        return tuple(map(int, _whole_numbers(value, (len(self.sizes),), np.array(self.sizes))))
 
-    def nothing(self) -> tuple[int, ...]:
+    def unknown_value(self) -> tuple[int, ...]:
         """Zeros; see `Space`."""
         return (0,) * len(self.sizes)
 
@@ -141,9 +141,9 @@ class Subset:
 
     def checked(self, value: Any) -> tuple[int, ...]:
         """Check (n,) of 0 and 1, and return the numbers chosen."""
-        return tuple(np.flatnonzero(_whole(value, (self.n,), 2)).tolist())
+        return tuple(np.flatnonzero(_whole_numbers(value, (self.n,), 2)).tolist())
 
-    def nothing(self) -> tuple[int, ...]:
+    def unknown_value(self) -> tuple[int, ...]:
         """No number chosen; see `Space`."""
         return ()
 
@@ -173,7 +173,7 @@ class Best:
         scores = Numbers((self.n,), 0.0, 1.0).checked(value)
         return tuple(sorted(np.argsort(-scores, kind="stable")[: self.count].tolist()))
 
-    def nothing(self) -> tuple[int, ...]:
+    def unknown_value(self) -> tuple[int, ...]:
         """The first numbers; see `Space`."""
         return tuple(range(self.count))
 
@@ -197,9 +197,9 @@ class Shares:
     def checked(self, value: ArrayLike) -> Array:
         """Check (n,) shares, and return them as float64 of sum 1."""
         given = Numbers((self.n,), 0.0, 1.0).checked(value)
-        return given / given.sum() if given.sum() > 0 else self.nothing()
+        return given / given.sum() if given.sum() > 0 else self.unknown_value()
 
-    def nothing(self) -> Array:
+    def unknown_value(self) -> Array:
         """Equal shares; see `Space`."""
         return np.full(self.n, 1.0 / self.n)
 
@@ -214,7 +214,7 @@ def is_weight(number: Any) -> bool:
     return isinstance(number, Real) and not isinstance(number, bool) and isfinite(number)
 
 
-def _whole(value: Any, shape: tuple[int, ...], below: Any) -> Array:
+def _whole_numbers(value: Any, shape: tuple[int, ...], below: Any) -> Array:
     """Whole numbers from 0, each below its limit."""
     found = np.asarray(value)
     if found.shape != shape:
@@ -296,7 +296,7 @@ class Decision:
         ProtocolError
             If it is not in the space.
         """
-        return _checked("decide: the agent's action", self.action, action)
+        return _check_value("decide: the agent's action", self.action, action)
 
 
 Agent = Callable[[Decision], Any]
@@ -390,7 +390,7 @@ class Decisions:
         self._asked: dict[int, int] = {}
         self._processes: dict[int, int] = {}
 
-    def watch(self, node: int, processes: int) -> None:
+    def note_processes(self, node: int, processes: int) -> None:
         """Note how many processes a node begins with; of nodes that don't decide nothing is noted.
 
         Parameters
@@ -446,7 +446,7 @@ class Decisions:
                 f"{', '.join(declared.observation)}"
             )
         told = {
-            name: _checked(f"decide: observation {name}", space, observation[name])
+            name: _check_value(f"decide: observation {name}", space, observation[name])
             for name, space in declared.observation.items()
         }
         count = self._asked.get(node, 0)
@@ -464,7 +464,7 @@ class Decisions:
             told(totals)
 
 
-def _checked(where: str, space: Space, value: Any) -> Any:
+def _check_value(where: str, space: Space, value: Any) -> Any:
     try:
         return space.checked(value)
     except ProtocolError as error:

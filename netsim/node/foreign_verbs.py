@@ -92,7 +92,7 @@ class ForeignVerbs:
     def decide(self, observation: Mapping[str, ArrayLike]) -> simpy.Event:
         """See `Node.decide`."""
         draw = partial(self._draws.uniform, "decision")
-        return self._clock.happened(self._decisions.ask(self._id, observation, draw))
+        return self._clock.triggered_event(self._decisions.ask(self._id, observation, draw))
 
     def model(self, values: ArrayLike | Mapping[str, ArrayLike]) -> Ref:
         """See `Node.model`."""

@@ -17,7 +17,7 @@ from typing import Any
 
 import simpy
 
-from netsim.clock import Clock, Event, then
+from netsim.clock import Clock, Event, add_callback
 from netsim.errors import ProtocolError
 from netsim.learning.refs import NEEDS_A_MODEL, Ref
 
@@ -85,8 +85,8 @@ class Held:
         before = self.theta
         job = self._train(before, **how)
         self._work = self._works()
-        done = self._in_flight = self._clock.pending("training of the model held")
-        then(job, lambda event: self._ended(done, before, event.value))
+        done = self._in_flight = self._clock.new_event("training of the model held")
+        add_callback(job, lambda event: self._training_ended(done, before, event.value))
         return done
 
     def replace(self, arrived: Ref) -> None:
@@ -115,12 +115,12 @@ class Held:
     def settled(self) -> simpy.Event:
         """Event: no training is in flight."""
         if self._in_flight is None:
-            return self._clock.happened()
-        event = self._clock.pending("the end of training")
+            return self._clock.triggered_event()
+        event = self._clock.new_event("the end of training")
         self._settled.append(event)
         return event
 
-    def _ended(self, done: Event, before: Ref, trained: Any) -> None:
+    def _training_ended(self, done: Event, before: Ref, trained: Any) -> None:
         if self._in_flight is not done:
             return  # dropped meanwhile
         self._in_flight = None

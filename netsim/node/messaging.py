@@ -17,7 +17,7 @@ from typing import Any
 
 import simpy
 
-from netsim.clock import NORMAL, Clock, Event, then
+from netsim.clock import NORMAL, Clock, Event, add_callback
 from netsim.devices.availability import Availability
 from netsim.errors import ProtocolError
 from netsim.links.arrivals import Arrivals
@@ -31,7 +31,7 @@ from netsim.messaging.message import (
     Probe,
     ProbeReply,
     Received,
-    leaving,
+    outgoing_message,
     refs_in,
     size_bits,
 )
@@ -134,16 +134,16 @@ class Outbox:
                 raise ProtocolError(f"node {self._id} can't send to node {to}")
             if msg is not last:  # the same for several receivers is packed once
                 last, receivers = msg, []
-                found.append((self.packed(msg, **marks), receivers))
+                found.append((self.make_envelope(msg, **marks), receivers))
             receivers.append(to)
         self.sent += len(messages)
         return found
 
-    def packed(self, msg: Message, **marks: Any) -> Envelope:
+    def make_envelope(self, msg: Message, **marks: Any) -> Envelope:
         """A message as it leaves this node; `marks` as of `transmissions`."""
-        now_ns, (msg, refs) = self._clock.now, leaving(msg, self._id)
+        now_ns, (msg, refs) = self._clock.now, outgoing_message(msg, self._id)
         if self._adversary is not None:
-            msg = self._adversary.forged(msg)
+            msg = self._adversary.forge_message(msg)
             refs = list(refs_in(msg))
         for ref in refs:
             if ref.bringer is not None:
@@ -161,7 +161,7 @@ class Outbox:
             The message, whom it goes to (one or more), and the key of the exchange.
         """
         self.sent += len(peers)
-        return [(self.packed(msg, tag=tag), peers)]
+        return [(self.make_envelope(msg, tag=tag), peers)]
 
 
 @dataclass(eq=False)
@@ -246,8 +246,8 @@ class RequestReply:
         """
         peers = tuple(dict.fromkeys(peers))
         if not peers:
-            return self._clock.happened({})
-        event = self._clock.pending(f"replies to {type(msg).__name__}")
+            return self._clock.triggered_event({})
+        event = self._clock.new_event(f"replies to {type(msg).__name__}")
         number = self._number = self._number + 1
         self._pending[number] = _Pending(event, peers, reply, tries)
         self._attempt(number, msg, to_ns(timeout_s), broadcast)
@@ -256,13 +256,13 @@ class RequestReply:
     def probe(self, peers: Sequence[int], window_s: float) -> simpy.Event:
         """Event: ids of the peers whose reply to a broadcast was decoded within `window_s`."""
         answered = self.ask(peers, Probe(), ProbeReply, window_s, broadcast=True)
-        event = self._clock.pending("replies to Probe")
-        then(answered, lambda e: event.succeed(sorted(e.value or ())))
+        event = self._clock.new_event("replies to Probe")
+        add_callback(answered, lambda e: event.succeed(sorted(e.value or ())))
         return event
 
     # -- what the inbox calls --------------------------------------------------------------------
 
-    def arrived(self, envelope: Envelope) -> None:
+    def take_in(self, envelope: Envelope) -> None:
         """Take in a request or a reply that has been delivered to this node."""
         assert envelope.request is not None
         number, src = envelope.request[1], envelope.src
@@ -284,8 +284,8 @@ class RequestReply:
             if envelope.fates is not None:
                 envelope.fates.came_late(self._id)
 
-    def without(self, envelope: Envelope) -> None:
-        """A reply that has come is ignored: go on without it rather than ask again."""
+    def ignore_reply(self, envelope: Envelope) -> None:
+        """Ignore a reply that has come: go on without it rather than ask again."""
         if envelope.request is None or envelope.request[1] not in self._pending:
             return
         pending = self._pending[envelope.request[1]]
@@ -293,7 +293,7 @@ class RequestReply:
         if len(pending.got) == len(pending.peers):
             self._close(envelope.request[1])
 
-    def unread(self) -> int:
+    def unread_count(self) -> int:
         """Replies that wait for the others of their request."""
         return sum(len(pending.got) for pending in self._pending.values())
 
@@ -310,7 +310,7 @@ class RequestReply:
         pending.tries_left -= 1
         if self._id not in self._availability.off:  # a try that falls into a pause is lost
             self._send(number, msg, timeout_ns, broadcast)
-        self._clock.after(timeout_ns, self._attempt, number, msg, timeout_ns, broadcast)
+        self._clock.call_after(timeout_ns, self._attempt, number, msg, timeout_ns, broadcast)
 
     def _send(self, number: int, msg: Message, patience_ns: int, broadcast: bool) -> None:
         """Ask those peers of a request that have not answered."""
@@ -418,20 +418,20 @@ class Inbox:
                 self._counts["messages_ignored"] += 1
                 if sent.fates is not None:
                     sent.fates.settle(self._id, "ignored")
-                self._requests.without(sent)
+                self._requests.ignore_reply(sent)
             else:
                 envelope = sent if arrived is None else sent.in_part(arrived)
         if barrier is not None:
             if tag is None:
                 barrier.recheck()
-            elif barrier.resolved(tag, self._id, envelope, self._mailbox.put):
+            elif barrier.resolve_message(tag, self._id, envelope, self._mailbox.put):
                 return
         if envelope is None:
             return
         if tag is not None and barrier is not None and envelope.fates is not None:
             envelope.fates.came_late(self._id)
         if envelope.request is not None:
-            self._requests.arrived(envelope)
+            self._requests.take_in(envelope)
         elif tag is None or barrier is not None:
             self._mailbox.put(envelope)
         elif tag in self._latest.asked or not self._mailbox.has_listener(tag[0]):
@@ -439,15 +439,15 @@ class Inbox:
         else:  # a listener, at a node that takes no part in the exchange itself
             self._mailbox.put(envelope)
 
-    def unread(self) -> int:
+    def unread_count(self) -> int:
         """Messages delivered that have not been handed to a process."""
-        held = 0 if self._barrier is None else self._barrier.held(self._id)
-        waiting = self._mailbox.unread() + self._requests.unread()
-        return waiting + self._latest.unseen() + held
+        held = 0 if self._barrier is None else self._barrier.held_count(self._id)
+        waiting = self._mailbox.unread_count() + self._requests.unread_count()
+        return waiting + self._latest.unseen_count() + held
 
-    def superseded(self) -> int:
+    def superseded_count(self) -> int:
         """Messages of exchanges that no process saw before a later one took their place."""
-        return self._latest.superseded
+        return self._latest.superseded_count
 
     def _ignores(self, envelope: Envelope, adversary: Adversary) -> bool:
         """Return whether this node drops a message; it answers requests."""
@@ -514,7 +514,7 @@ class MessagingVerbs:
             event.succeed(outcome if self._acknowledged else None)
 
         (tx,) = self._outbox.transmissions({to: msg}, done)
-        event = self._clock.pending(f"send({type(msg).__name__})")
+        event = self._clock.new_event(f"send({type(msg).__name__})")
         self._link.unicast(tx)
         return event
 
@@ -522,8 +522,8 @@ class MessagingVerbs:
         """See `Node.broadcast`."""
         receivers = self._peers() if to is None else tuple(dict.fromkeys(to))
         if not receivers:
-            return self._clock.happened({})
-        event = self._clock.pending(f"broadcast({type(msg).__name__})")
+            return self._clock.triggered_event({})
+        event = self._clock.new_event(f"broadcast({type(msg).__name__})")
         outcomes: dict[int, str | None] = {}
 
         def done(tx: Transmission, outcome: str, arrived: Any) -> None:
@@ -595,4 +595,4 @@ class MessagingVerbs:
         if self._barrier is not None:
             return over
         now, limit_ns = self._clock.now, to_ns(max_age_s)
-        return self._clock.happened(self._latest.take(tag, senders, now, limit_ns))
+        return self._clock.triggered_event(self._latest.take(tag, senders, now, limit_ns))

@@ -23,7 +23,7 @@ FORGOTTEN_YIELD_FROM = (
 )
 
 
-def hint(error: Exception) -> str:
+def probable_mistake(error: Exception) -> str:
     """Suggest the probable mistake behind an error that Python raised in an algorithm.
 
     Returns
@@ -45,12 +45,12 @@ def _of_attribute(thing: Any, name: str) -> str:
     if isinstance(thing, Generator):
         return FORGOTTEN_YIELD_FROM
     if isinstance(thing, Ref):
-        return did_you_mean(name, _public(thing)) or f"; {NUMBERS_OF_A_REF}"
+        return did_you_mean(name, _public_names(thing)) or f"; {NUMBERS_OF_A_REF}"
     if isinstance(thing, Table):
         known = list(type(thing).model_fields)
         return did_you_mean(name, [*known, *_own_methods(thing)]) or f"; it has {', '.join(known)}"
     module = thing.__name__ if isinstance(thing, ModuleType) else type(thing).__module__
-    return did_you_mean(name, _public(thing)) if module.startswith("netsim.") else ""
+    return did_you_mean(name, _public_names(thing)) if module.startswith("netsim.") else ""
 
 
 def _of_types(text: str) -> str:
@@ -70,7 +70,7 @@ def _kinds_of_events(kind: type[Any]) -> Iterator[type[Any]]:
         yield from _kinds_of_events(below)
 
 
-def _public(thing: object) -> list[str]:
+def _public_names(thing: object) -> list[str]:
     return [name for name in dir(thing) if not name.startswith("_")]
 
 
@@ -79,7 +79,7 @@ def _own_methods(params: Table) -> list[str]:
     return [name for kind in type(params).__mro__ if kind is not Table for name in vars(kind)]
 
 
-def yielded(thing: object) -> str:
+def yield_error_text(thing: object) -> str:
     """Error text: a process yields an object that is no event."""
     text = (
         f"yield of {thing!r}, which is no event; only verbs that take time are waited for with "

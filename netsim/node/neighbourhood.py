@@ -69,4 +69,4 @@ class Neighbourhood:
         if link.discovery == "probe":
             return self._probe(peers, link.probe_window_s)
         on = [j for j in peers if j not in link.off] if link.off else peers
-        return self._clock.happened(link.in_reach(self._id, on) if on else [])
+        return self._clock.triggered_event(link.in_reach(self._id, on) if on else [])

@@ -170,7 +170,7 @@ class Node:
             return 0.0
         sent_ns = value.bringer.sent_ns
         if unit == "versions":
-            return float(self._wakeups.since(sent_ns))
+            return float(self._wakeups.wakeups_since(sent_ns))
         return to_s(self._clock.now - sent_ns)
 
     def wakeup(self) -> simpy.Event:

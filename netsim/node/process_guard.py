@@ -14,7 +14,7 @@ from netsim.clock import Clock
 from netsim.devices.availability import Availability
 from netsim.errors import NetsimError, ProtocolError, UnsuitableError
 from netsim.learning.calling_place import is_ours, line_of, place_of
-from netsim.node.mistakes import hint, no_process, no_processes, yielded
+from netsim.node.mistakes import no_process, no_processes, probable_mistake, yield_error_text
 from netsim.units import to_s
 
 
@@ -33,7 +33,7 @@ def located_error(error: Exception, now_ns: int, node: int, process: str) -> Net
     where = f"node {node} at {to_s(now_ns):g} s in {process}"
     if isinstance(error, NetsimError):
         return type(error)(f"{where}: {error}")
-    return NetsimError(f"{where}: {type(error).__name__}: {error}{hint(error)}")
+    return NetsimError(f"{where}: {type(error).__name__}: {error}{probable_mistake(error)}")
 
 
 def guarded_process(
@@ -66,17 +66,17 @@ def guarded_process(
     off = availability.off
     try:
         while node in off:
-            yield availability.back(node)
+            yield availability.event_when_on(node)
         event = next(generator)
         while True:
             if isinstance(event, simpy.Event):
                 value = yield event
                 while node in off:
-                    yield availability.back(node)
+                    yield availability.event_when_on(node)
                 event = generator.send(value)
                 del value  # models that only it held are free while the process waits
             else:  # thrown where the mistake is, so that the traceback shows the line
-                event = generator.throw(ProtocolError(yielded(event)))
+                event = generator.throw(ProtocolError(yield_error_text(event)))
     except StopIteration as end:
         return end.value
     except Exception as error:

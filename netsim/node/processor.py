@@ -6,7 +6,7 @@ from functools import partial
 
 import simpy
 
-from netsim.clock import FIRST, Clock, Event, then
+from netsim.clock import FIRST, Clock, Event, add_callback
 from netsim.devices.availability import Availability
 from netsim.devices.energy.meter import EnergyMeter
 from netsim.devices.speed import Speed
@@ -105,7 +105,7 @@ class Processor:
         self._trainings += 1
         self.local_steps += steps
         self._recorder.job(self._clock.now, me, steps)
-        return self._works(TRAIN, duration_s, steps, result)
+        return self._start_work(TRAIN, duration_s, steps, result)
 
     def work(self, seconds: float) -> simpy.Event:
         """Event: the processor is done with what takes the nominal device so long [s].
@@ -114,10 +114,12 @@ class Processor:
         """
         step_s = self._speed.mean_step_s()
         steps = seconds / step_s if step_s > 0 else 0.0
-        return self._works(COMPUTE, seconds / self._speed_factor, steps, None)
+        return self._start_work(COMPUTE, seconds / self._speed_factor, steps, None)
 
-    def _works(self, what: str, duration_s: float, steps: float, result: object) -> simpy.Event:
-        """Event: the processor is done with a work after what it is at; its value is `result`.
+    def _start_work(
+        self, what: str, duration_s: float, steps: float, result: object
+    ) -> simpy.Event:
+        """Queue a work; event: it is done, with the value `result`.
 
         Parameters
         ----------
@@ -139,17 +141,17 @@ class Processor:
             end_ns = self._availability.work_ends(me, start_ns, end_ns - start_ns)
         self._free_ns = end_ns
         if self._meter.step_j:
-            self._meter.computed(me, steps, start_ns, end_ns)
+            self._meter.count_computation(me, steps, start_ns, end_ns)
         if self._intervals is not None:
             self._intervals.works(now, me, what, start_ns, end_ns)
-        on_ns = self._takes(duration_s) if unforeseen else 0
+        on_ns = self._queue_work(duration_s) if unforeseen else 0
         draws = self._meter.step_j > 0.0 and end_ns > start_ns
-        self._remember(what, start_ns, end_ns, on_ns, draws)
+        self._record_work(what, start_ns, end_ns, on_ns, draws)
         if unforeseen:
-            return self._done(what, on_ns, result)
-        return clock.due(end_ns - now, FIRST, result)
+            return self._completion(what, on_ns, result)
+        return clock.event_after(end_ns - now, FIRST, result)
 
-    def _remember(self, what: str, start_ns: int, end_ns: int, on_ns: int, draws: bool) -> None:
+    def _record_work(self, what: str, start_ns: int, end_ns: int, on_ns: int, draws: bool) -> None:
         self.works += 1
         if len(self._ahead) >= _MOST:
             self._ahead = self._to_come()
@@ -185,26 +187,26 @@ class Processor:
             self._intervals.works(now, me, COMPUTE, start_ns, self._free_ns)
         on_ns = 0
         if self._availability.unforeseen:
-            on_ns = self._takes(duration_s)
-            self._done(COMPUTE, on_ns)
-        self._remember(COMPUTE, start_ns, self._free_ns, on_ns, False)
+            on_ns = self._queue_work(duration_s)
+            self._completion(COMPUTE, on_ns)
+        self._record_work(COMPUTE, start_ns, self._free_ns, on_ns, False)
 
     # -- nodes that go off unforeseen ------------------------------------------------------------
 
-    def _takes(self, duration_s: float) -> int:
-        """Queue a work; for how long its node must have been on when it is done [ns]."""
+    def _queue_work(self, duration_s: float) -> int:
+        """Queue a work; returns the time [ns] for which its node must have been on at its end."""
         on_ns = self._availability.on_ns(self._id, self._clock.now)
         self._free_on_ns = max(on_ns, self._free_on_ns) + to_ns(duration_s)
         return self._free_on_ns
 
-    def _done(self, what: str | None, target_ns: int, result: object = None) -> Event:
-        """Event: the node has been on for so long; what it was at is told of as it goes on."""
-        event = self._clock.pending("its processor")
-        end = partial(self._clock.happens, event, FIRST, result)
-        self._look(end, what, target_ns, None, None)
+    def _completion(self, what: str | None, target_ns: int, result: object = None) -> Event:
+        """Event: the node has been on for so long; intervals of the work are recorded."""
+        event = self._clock.new_event("its processor")
+        end = partial(self._clock.trigger, event, FIRST, result)
+        self._end_if_complete(end, what, target_ns, None, None)
         return event
 
-    def _look(
+    def _end_if_complete(
         self,
         end: Callable[[], None],
         what: str | None,
@@ -212,7 +214,7 @@ class Processor:
         begun_ns: int | None,
         _: object,
     ) -> None:
-        """End a work if its node has been on for so long, else look again when it may have been.
+        """End a work if its node has been on for so long, else check again when it may have been.
 
         Parameters
         ----------
@@ -225,20 +227,22 @@ class Processor:
         clock, availability, me = self._clock, self._availability, self._id
         now = clock.now
         left_ns = target_ns - availability.on_ns(me, now)
-        again = partial(self._look, end, what, target_ns, now if begun_ns is None else begun_ns)
+        again = partial(
+            self._end_if_complete, end, what, target_ns, now if begun_ns is None else begun_ns
+        )
         if left_ns <= 0:
             end()
         elif me in availability.off:
-            then(availability.back(me), again)
+            add_callback(availability.event_when_on(me), again)
         else:
             end_ns = availability.work_ends(me, now, left_ns)
             goes_on = begun_ns is not None and now > begun_ns
             if self._intervals is not None and what is not None and goes_on:
                 self._intervals.works(now, me, what, now, end_ns)
-            then(clock.due(end_ns - now, FIRST), again)
+            add_callback(clock.event_after(end_ns - now, FIRST), again)
 
-    def beside(self, duration_s: float | None) -> simpy.Event:
-        """Event: a work beside the processor's jobs is done, pauses included.
+    def concurrent_work(self, duration_s: float | None) -> simpy.Event:
+        """Event: a work that runs concurrently with the processor's jobs is done, pauses included.
 
         Parameters
         ----------
@@ -251,7 +255,7 @@ class Processor:
         self.has_worked |= duration_s > 0.0
         work_ns = to_ns(duration_s)
         if availability.unforeseen:
-            return self._done(None, availability.on_ns(self._id, now) + work_ns)
+            return self._completion(None, availability.on_ns(self._id, now) + work_ns)
         return self._clock.timeout(availability.work_ends(self._id, now, work_ns) - now)
 
     def drop(self, number: int) -> None:
@@ -275,6 +279,6 @@ class Processor:
         self._ahead = [work for work in to_come if work is not dropped]
         if dropped.draws:
             before = to_come[: to_come.index(dropped)]
-            self._meter.dropped(me, sum(work.draws for work in before))
+            self._meter.drop_computation(me, sum(work.draws for work in before))
         if self._intervals is not None:
             self._intervals.stops(now, me, dropped.what, dropped.start_ns, dropped.end_ns)

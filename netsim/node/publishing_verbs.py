@@ -11,7 +11,7 @@ import numpy as np
 from netsim.clock import Clock
 from netsim.errors import ProtocolError
 from netsim.learning.calling_place import calling_line
-from netsim.learning.functions import fixed, require_module_level
+from netsim.learning.functions import require_module_level, snapshot_argument
 from netsim.learning.refs import NEEDS_A_MODEL, Ref
 from netsim.node.checks import MixingCheck
 from netsim.recording.run_warnings import RunWarnings
@@ -159,12 +159,12 @@ class PublishingVerbs:
             require_module_level(predict)
             ref.cell.scheduler.will_call(predict)
         if self._mixing.is_needed:
-            self._mixing.used(ref, "published")
+            self._mixing.warn_of_use(ref, "published")
         if ref.bringer is not None:
             ref.bringer.uses.read(self._id, (ref,), self._clock.now, "publish")
         if is_known:  # so that the last one published is the last in order
             del self.published[stage]
-        needed = fixed(tuple(given)) if len(given) else ()
+        needed = snapshot_argument(tuple(given)) if len(given) else ()
         self.published[stage] = Publication(ref, stage, predict, needed)
 
     def log_weights(

@@ -32,8 +32,8 @@ class RunObjects:
         found: T = self._made[make]
         return found
 
-    def ended(self) -> None:
-        """Call `ended()` of each object that has one: nothing more will happen in the run."""
+    def notify_ended(self) -> None:
+        """Call `ended()` of each object that has it: the run has come to its end."""
         for one in self._made.values():
             told = getattr(one, "ended", None)
             if callable(told):

@@ -21,7 +21,7 @@ _BY_WIRE = Superposed((0, 0), 0.0, 1, ((True,),))
 """A row that came over a wire: whole, without noise."""
 
 
-def superposed(
+def sum_superposed(
     compute: Callable[..., Any], seed: int, received: Mapping[int, Received[Any]]
 ) -> tuple[Ref, Ref]:
     """See `Node.superposed`.
@@ -41,7 +41,7 @@ def superposed(
     if not received:
         raise ProtocolError("superposed: nothing has been received")
     if all(isinstance(one.msg, Energies) for one in received.values()):
-        return _energies(compute, seed, received)
+        return _sum_energies(compute, seed, received)
     frames: dict[tuple[int, int], list[tuple[Ref, Superposed]]] = {}
     for sender in sorted(received):
         one = received[sender]
@@ -59,7 +59,7 @@ def superposed(
     return total, count
 
 
-def _energies(
+def _sum_energies(
     compute: Callable[..., Any], seed: int, received: Mapping[int, Received[Any]]
 ) -> tuple[Ref, Ref]:
     """Energies of a frame or several, and how many senders were heard."""

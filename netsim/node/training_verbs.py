@@ -171,10 +171,10 @@ class TrainingVerbs:
             base = constants.learning_rate if learning_rate is None else learning_rate
             learning_rate = base * factor
         if self._mixing.is_needed:
-            self._mixing.used(theta, "trained further")
+            self._mixing.warn_of_use(theta, "trained further")
         architecture = theta.architecture or architecture_of(theta)
         if batch is None:
-            first = self._drawn(shard, stream, 1 if same_batch else total)
+            first = self._draw_minibatches(shard, stream, 1 if same_batch else total)
             batches = _batches((shard, stream, first, total, same_batch))
         elif self._shards.holders[batch.shard] == self._id:
             batches = Batches(*batch, total, True)
@@ -246,8 +246,8 @@ class TrainingVerbs:
         problem = None
         if architecture.normalises_batches or architecture.is_random:
             problem = f"model {architecture.name} normalises batches or drops units at random"
-        elif architecture.alone:
-            problem = f"of model {architecture.name}, {architecture.alone}"
+        elif architecture.sequential_reason:
+            problem = f"of model {architecture.name}, {architecture.sequential_reason}"
         elif uniforms_of(loss):
             problem = "the loss asks for draws"
         elif others:
@@ -258,10 +258,10 @@ class TrainingVerbs:
     def batch(self, stream: str) -> BatchKey:
         """See `Node.batch`."""
         shard = self._shards.held[self._id]
-        return BatchKey(shard, stream, self._drawn(shard, stream, 1))
+        return BatchKey(shard, stream, self._draw_minibatches(shard, stream, 1))
 
-    def _drawn(self, shard: int, stream: str, count: int) -> int:
-        """Draw so many minibatches of a shard from a stream; the number of the first."""
+    def _draw_minibatches(self, shard: int, stream: str, count: int) -> int:
+        """Draw minibatches of a shard from a stream; returns the number of the first."""
         drawn, key = self._batches_drawn, (shard, stream)
         first = drawn.get(key, 0)
         drawn[key] = first + count

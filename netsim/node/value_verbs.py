@@ -10,11 +10,17 @@ import simpy
 from netsim.backends.job_types.apply import Apply
 from netsim.backends.job_types.mix import Mix
 from netsim.backends.job_types.select import Select
-from netsim.clock import Clock, then
+from netsim.clock import Clock, add_callback
 from netsim.errors import ProtocolError
 from netsim.learning.calling_place import calling_line, verb_place
 from netsim.learning.candidate_sets import state_length
-from netsim.learning.functions import fill, frozen, inferred_shapes, require_module_level, to_slots
+from netsim.learning.functions import (
+    fill_slots,
+    freeze_arguments,
+    inferred_shapes,
+    require_module_level,
+    to_slots,
+)
 from netsim.learning.refs import Ref
 from netsim.learning.scheduler import Scheduler
 from netsim.learning.select import pooled
@@ -72,7 +78,7 @@ class ValueVerbs:
             work, inputs = Mix(tuple(map(float, weights))), tuple(refs)
         (out,) = self._scheduler.results(work, self._id, inputs, [shape], [refs[0].architecture])
         if work.weights is not None:
-            self._mixing.mixed(out, refs, work.weights, self._clock.now)
+            self._mixing.note_mixture(out, refs, work.weights, self._clock.now)
         return out
 
     def select(
@@ -109,7 +115,7 @@ class ValueVerbs:
         inputs: list[Ref] = []
         slotted = to_slots(args, inputs)
         if like is None:
-            shapes = inferred_shapes(fn, frozen(slotted), tuple(r.shape for r in inputs))
+            shapes = inferred_shapes(fn, freeze_arguments(slotted), tuple(r.shape for r in inputs))
         elif isinstance(like, Ref):
             shapes = like.shape
         else:
@@ -138,14 +144,14 @@ class ValueVerbs:
             raise ProtocolError(
                 "this algorithm needs values, which --timing-only has not; give value(default=)"
             )
-        event = self._clock.pending("the numbers of a value")
+        event = self._clock.new_event("the numbers of a value")
 
         def due(_: simpy.Event) -> None:
             if self._timing_only:
                 event.succeed(default)
                 return
-            numbers = self._scheduler.numbers(refs)
-            event.succeed(fill(slotted, [float(n) if n.ndim == 0 else n for n in numbers]))
+            numbers = self._scheduler.read_values(refs)
+            event.succeed(fill_slots(slotted, [float(n) if n.ndim == 0 else n for n in numbers]))
 
-        then(self._processor.beside(duration_s), due)
+        add_callback(self._processor.concurrent_work(duration_s), due)
         return event

@@ -9,7 +9,7 @@ from collections import Counter
 
 import simpy
 
-from netsim.clock import LAST, NORMAL, Clock, Event, then
+from netsim.clock import LAST, NORMAL, Clock, Event, add_callback
 from netsim.devices.availability import Availability
 from netsim.messaging.barrier import Barrier
 from netsim.recording.recorder import Recorder
@@ -26,7 +26,7 @@ class Condition:
 
     def wait(self) -> simpy.Event:
         """Event: some process calls `notify` after now."""
-        event = self._clock.pending("a condition")
+        event = self._clock.new_event("a condition")
         self._waiting.append(event)
         return event
 
@@ -57,8 +57,8 @@ class Progress:
         self.slot = slot
         self.wake = self.wake_ns = 0
 
-    def woke(self, event: simpy.Event) -> None:
-        """The wake-up that `event` tells of has come."""
+    def note_wakeup(self, event: simpy.Event) -> None:
+        """Note the wake-up that is the value of `event`."""
         self.slot = event._value.slot
 
 
@@ -88,7 +88,7 @@ class Wakeups(ABC):
     def wakeup(self) -> simpy.Event:
         """See `Node.wakeup`."""
         progress = self._of_active_process()
-        return then(self._next_wakeup(progress), progress.woke)
+        return add_callback(self._next_wakeup(progress), progress.note_wakeup)
 
     @abstractmethod
     def _next_wakeup(self, progress: Progress) -> simpy.Event:
@@ -99,16 +99,16 @@ class Wakeups(ABC):
         progress, now, slot_ns = self._of_active_process(), self._clock.now, self._slot_ns
         slot = progress.slot = max(progress.slot + 1, -(-now // slot_ns))
         # What else happens at this instant, instantaneous exchanges included, comes first.
-        return self._clock.due(slot * slot_ns - now, LAST, slot)
+        return self._clock.event_after(slot * slot_ns - now, LAST, slot)
 
-    def started(self, wake: Wake) -> None:
+    def note_round_start(self, wake: Wake) -> None:
         """Note that a round of this node starts."""
         if wake.round != self.round:  # once, if several processes of the node wake
             self._woke_ns.append(self._clock.now)
         self.round = wake.round
         self._recorder.wake(self._clock.now, self._id, wake.round, "woke")
 
-    def since(self, time_ns: int) -> int:
+    def wakeups_since(self, time_ns: int) -> int:
         """Number of times that the node has woken after a time."""
         return len(self._woke_ns) - bisect_right(self._woke_ns, time_ns)
 
@@ -118,12 +118,12 @@ class Wakeups(ABC):
         progress = self._progress.get(process)
         if progress is None:
             progress = self._progress[process] = Progress(self._clock.now // self._slot_ns)
-            then(process, lambda _: self._progress.pop(process))
+            add_callback(process, lambda _: self._progress.pop(process))
         return progress
 
 
 class RoundWakeups(Wakeups):
-    """Wake-ups at the rounds of a barrier, which tells `started` of each.
+    """Wake-ups at the rounds of a barrier, which tells `note_round_start` of each.
 
     Parameters
     ----------
@@ -178,16 +178,16 @@ class ClockWakeups(Wakeups):
             self._counts["exchanges_outlasting_interval"] += not paused
         time_ns, number = self._times.next_wakeup(self._id, progress.wake)
         while time_ns < now:
-            self._skipped(time_ns, number)
+            self._record_skipped(time_ns, number)
             time_ns, number = self._times.next_wakeup(self._id, number)
         progress.wake, progress.wake_ns = number, time_ns
         event: simpy.Event
         if self._availability.always_on:
-            event = clock.due(time_ns - now, NORMAL, Wake(number, time_ns // self._slot_ns))
+            event = clock.event_after(time_ns - now, NORMAL, Wake(number, time_ns // self._slot_ns))
         else:
-            event = clock.pending("its next wake-up")
-            clock.after(time_ns - now, self._wake_or_skip, event, progress)
-        return then(event, self._woke)
+            event = clock.new_event("its next wake-up")
+            clock.call_after(time_ns - now, self._wake_or_skip, event, progress)
+        return add_callback(event, self._note_wakeup)
 
     def _wake_or_skip(self, event: Event, progress: Progress) -> None:
         """The wake-up that `event` waits for has come; if the node is off, wait for the next."""
@@ -195,13 +195,13 @@ class ClockWakeups(Wakeups):
         if self._id not in self._availability.off:
             event.succeed(Wake(progress.wake, now // self._slot_ns))
             return
-        self._skipped(now, progress.wake)
+        self._record_skipped(now, progress.wake)
         time_ns, progress.wake = self._times.next_wakeup(self._id, progress.wake)
-        self._clock.after(time_ns - now, self._wake_or_skip, event, progress)
+        self._clock.call_after(time_ns - now, self._wake_or_skip, event, progress)
 
-    def _skipped(self, time_ns: int, number: int) -> None:
+    def _record_skipped(self, time_ns: int, number: int) -> None:
         self._recorder.wake(time_ns, self._id, number, "skipped")
         self._counts["wakeups_skipped"] += 1
 
-    def _woke(self, event: simpy.Event) -> None:
-        self.started(event._value)
+    def _note_wakeup(self, event: simpy.Event) -> None:
+        self.note_round_start(event._value)

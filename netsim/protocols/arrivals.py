@@ -91,7 +91,7 @@ class Arrivals:
                 for _, _, sent in self._under_way:
                     yield sent
                 yield node.exchange({}, kind=self._kind, phase=phase)
-        return self._fresh(came + (yield from self._waiting()))
+        return self._fresh_messages(came + (yield from self._drain_mailbox()))
 
     def take(self) -> Process:
         """Return messages that have arrived, and send nothing; run it by `yield from`.
@@ -101,9 +101,9 @@ class Arrivals:
         list of Received
             As `exchange` gives it. No time passes, under every schedule.
         """
-        return self._fresh((yield from self._waiting()))
+        return self._fresh_messages((yield from self._drain_mailbox()))
 
-    def _waiting(self) -> Process:
+    def _drain_mailbox(self) -> Process:
         """All that waits in the mailbox."""
         self._see_what_was_lost()
         came: list[Received[Any]] = []
@@ -111,7 +111,7 @@ class Arrivals:
             came.append(received)
         return came
 
-    def _fresh(self, came: Sequence[Received[Any]]) -> list[Received[Any]]:
+    def _fresh_messages(self, came: Sequence[Received[Any]]) -> list[Received[Any]]:
         """Messages that are not too old, in order."""
         fresh = [received for received in came if received.age_s <= self._oldest_s]
         return sorted(fresh, key=lambda received: (received.sender, received.sent_s))

@@ -119,14 +119,14 @@ def view(
         columns = [torch.stack(boxes, dim=1), *chosen, order, amount.gather(1, order)]
         return native.views(x, torch.cat([c.to(x.dtype) for c in columns], 1), means, deviations)
     mean, deviation = (x.new_tensor(s).view(-1, 1, 1) for s in scale or ((0.0,), (1.0,)))
-    pixels = cropped(x * deviation + mean, *boxes)
+    pixels = crop(x * deviation + mean, *boxes)
     if how.flip:
         pixels = torch.where(_column(flip < how.flip), pixels.flip(-1), pixels)
     if how.jitter:
         jittered = colours_jittered(pixels, order, 2.0 * strengths - 1.0, how)
         pixels = torch.where(_column(jitter < how.jitter), jittered, pixels)
     if how.grayscale:
-        pixels = torch.where(_column(grey < how.grayscale), luma(pixels), pixels)
+        pixels = torch.where(_column(grey < how.grayscale), grey_images(pixels), pixels)
     return (pixels - mean) / deviation
 
 
@@ -163,7 +163,7 @@ def crop_boxes(
     return top, left, height, width
 
 
-def cropped(x: Tensor, top: Tensor, left: Tensor, height: Tensor, width: Tensor) -> Tensor:
+def crop(x: Tensor, top: Tensor, left: Tensor, height: Tensor, width: Tensor) -> Tensor:
     """Each image's own crop, stretched bilinearly to the image's size.
 
     Parameters
@@ -178,14 +178,14 @@ def cropped(x: Tensor, top: Tensor, left: Tensor, height: Tensor, width: Tensor)
     torch.Tensor
         (n, C, H, W)
     """
-    rows = _sampled(top, height, x.shape[-2])
-    columns = _sampled(left, width, x.shape[-1])
+    rows = _sample_places(top, height, x.shape[-2])
+    columns = _sample_places(left, width, x.shape[-1])
     shape = (len(x), x.shape[-2], x.shape[-1])
     grid = torch.stack([columns[:, None, :].expand(shape), rows[:, :, None].expand(shape)], dim=-1)
     return F.grid_sample(x, grid, mode="bilinear", padding_mode="border", align_corners=True)
 
 
-def _sampled(begin: Tensor, length: Tensor, size: int) -> Tensor:
+def _sample_places(begin: Tensor, length: Tensor, size: int) -> Tensor:
     """Places (n, size) along one side that a crop's pixels come from, -1 first to 1 last."""
     step = (length / size)[:, None]
     centres = torch.arange(size, device=begin.device, dtype=begin.dtype) + 0.5
@@ -219,7 +219,7 @@ def colours_jittered(x: Tensor, order: Tensor, strengths: Tensor, how: Augmentat
     for place in range(4):
         which = turns[:, place : place + 1]
         own = amount.gather(1, which)
-        grey = luma(x)
+        grey = grey_images(x)
         other = torch.where(_column(which == 0), torch.zeros_like(x), grey)  # what is blended in
         other = torch.where(_column(which == 1), grey.mean((1, 2, 3), keepdim=True), other)
         blended = (x + _column(own) * (x - other)).clamp(0.0, 1.0)
@@ -230,7 +230,7 @@ def colours_jittered(x: Tensor, order: Tensor, strengths: Tensor, how: Augmentat
     return x
 
 
-def luma(x: Tensor) -> Tensor:
+def grey_images(x: Tensor) -> Tensor:
     """Grey images in as many channels: (n, C, H, W); those without three channels are grey."""
     if x.shape[1] != 3:
         return x

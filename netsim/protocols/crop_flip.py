@@ -43,12 +43,12 @@ def crop_and_flip(batch: Batch, pad: int = 4) -> Tensor:
     black = native.black_of(x, x.shape[1], batch.scale)
     if native.is_possible(x, draws):
         found: Tensor = _Moved.apply(x, draws, black, pad)  # type: ignore[no-untyped-call]
-        native.note(native.Moving(x, draws, batch.scale, pad, found))
+        native.record_crop_flip(native.CropFlipCall(x, draws, batch.scale, pad, found))
         return found
-    return _moved(x, draws, black, pad)
+    return _shift_and_flip(x, draws, black, pad)
 
 
-def _moved(x: Tensor, draws: Tensor, black: Tensor, pad: int) -> Tensor:
+def _shift_and_flip(x: Tensor, draws: Tensor, black: Tensor, pad: int) -> Tensor:
     """The same by PyTorch's operations; see `netsim.backends.native.crop_flip` for shapes."""
     n, channels, height, width = x.shape
     black = black[:, None]
@@ -56,7 +56,7 @@ def _moved(x: Tensor, draws: Tensor, black: Tensor, pad: int) -> Tensor:
     down, across = torch.arange(height, device=x.device), torch.arange(width, device=x.device)
     mirrored = torch.where(draws[:, 2:] < 0.5, across.flip(0), across)
     rows, columns = shift[:, :1] + down, shift[:, 1:] + mirrored
-    inside = _within(rows, height)[:, :, None] & _within(columns, width)[:, None, :]
+    inside = _is_inside(rows, height)[:, :, None] & _is_inside(columns, width)[:, None, :]
     rows, columns = rows.clamp(0, height - 1), columns.clamp(0, width - 1)
     # One gather: to pad, and then to take pixels by row and column, takes three times as long.
     pixels = (rows[:, :, None] * width + columns[:, None, :]).flatten(1)[:, None]
@@ -65,7 +65,7 @@ def _moved(x: Tensor, draws: Tensor, black: Tensor, pad: int) -> Tensor:
     return torch.where(inside.flatten(1)[:, None], moved, black).view_as(x)
 
 
-def _within(places: Tensor, size: int) -> Tensor:
+def _is_inside(places: Tensor, size: int) -> Tensor:
     return (places >= 0) & (places < size)
 
 
@@ -88,7 +88,7 @@ class _Moved(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
         x, draws, black = ctx.saved_tensors
-        _, back = torch.func.vjp(lambda x: _moved(x, draws, black, ctx.pad), x)  # type: ignore[misc]
+        _, back = torch.func.vjp(lambda x: _shift_and_flip(x, draws, black, ctx.pad), x)  # type: ignore[misc]
         return *back(gradient), None, None, None
 
     @staticmethod

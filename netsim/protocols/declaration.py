@@ -93,14 +93,14 @@ class Declaration:
 
     def parts(self, params: Any) -> tuple[str, ...]:
         """Return the parts that each model has to have with these Params, common ones included."""
-        return tuple(dict.fromkeys((*_named(self.needs_parts, params), *self.common(params))))
+        return tuple(dict.fromkeys((*_part_names(self.needs_parts, params), *self.common(params))))
 
     def common(self, params: Any) -> tuple[str, ...]:
         """Return the parts that have the same shapes in all models with these Params."""
-        return _named(self.common_parts, params)
+        return _part_names(self.common_parts, params)
 
 
-def _named(parts: Parts, params: Any) -> tuple[str, ...]:
+def _part_names(parts: Parts, params: Any) -> tuple[str, ...]:
     return tuple(parts(params) if callable(parts) else parts)
 
 

@@ -84,7 +84,7 @@ def discounted(
     if all(each == 1.0 for each in s):
         return weights
     if own is None:
-        return _normalised(node, params, values, weights, s)
+        return _normalise_weights(node, params, values, weights, s)
     if isinstance(weights, Ref):
         return node.compute(_scaled, weights, s, own)  # type: ignore[no-any-return]
     scaled = [w * each for w, each in zip(weights, s, strict=True)]
@@ -92,7 +92,7 @@ def discounted(
     return scaled
 
 
-def _normalised(
+def _normalise_weights(
     node: Node, params: Any, values: Sequence[Ref], weights: Weights, s: tuple[float, ...]
 ) -> Weights:
     """Weights times s over their new sum, by logarithms where all are too small for numbers.

@@ -41,7 +41,7 @@ def call_at(module: Any, row: Tensor, x: Tensor) -> Tensor:
     ...     halfway = (parameters_of(model) + learned["v"]) / 2
     ...     return batch.loss(call_at(model, halfway, batch.x))
     """
-    found: Tensor = call_with(module, _named(module, row), (x,))
+    found: Tensor = call_with(module, _split_row(module, row), (x,))
     return found
 
 
@@ -63,14 +63,14 @@ def gradient_at(model: Any, row: Tensor, batch: Batch) -> Tensor:
     """
 
     def loss(row: Tensor, buffers: dict[str, Tensor]) -> Tensor:
-        return batch.loss(call_with(model, _named(model, row) | buffers, (batch.x,)))
+        return batch.loss(call_with(model, _split_row(model, row) | buffers, (batch.x,)))
 
     # As an argument, since a function that is differentiated may not change what it captures.
     gradient: Tensor = grad(loss)(row, {n: b.clone() for n, b in model.named_buffers()})
     return gradient
 
 
-def _named(module: Any, row: Tensor) -> dict[str, Tensor]:
+def _split_row(module: Any, row: Tensor) -> dict[str, Tensor]:
     own = dict(module.named_parameters())
     pieces = torch.split(row, [p.numel() for p in own.values()])
     return {n: new.view_as(p) for (n, p), new in zip(own.items(), pieces, strict=True)}

@@ -9,7 +9,7 @@ from netsim.errors import AlteredError, ScenarioError
 from netsim.recording.folder_lock import OF_OTHERS
 from netsim.recording.json_files import json_file
 from netsim.recording.whole_files import Digests, write_text, written_into
-from netsim.traces.bounded import kind_problem, opened
+from netsim.traces.bounded import kind_problem, open_plain_file
 
 NAME = "checksums.json"
 
@@ -22,7 +22,7 @@ MOST_BYTES = 1 << 28
 
 def sha256(path: Path) -> str:
     """The SHA-256 of a plain file, in hexadecimal digits; raises DataError for any other."""
-    with opened(path, str(path), follow_links=False) as file:
+    with open_plain_file(path, str(path), follow_links=False) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from netsim.errors import FolderBusyError, FolderLostError, ScenarioError, one_line
-from netsim.traces.bounded import opened
+from netsim.traces.bounded import open_plain_file
 
 try:
     import fcntl
@@ -294,7 +294,7 @@ def _named(folder: Path) -> Holder | None:
     """Return the process that a folder's lock files name, also those of earlier releases."""
     for path in _names(folder):
         try:
-            with opened(path, str(path)) as file:
+            with open_plain_file(path, str(path)) as file:
                 content = json.loads(file.read(4096))
             return Holder(int(content["pid"]), str(content["host"]))
         except FileNotFoundError:

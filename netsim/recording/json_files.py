@@ -92,7 +92,7 @@ def json_file(path: Path, form: Form = None, most_bytes: int = MOST_JSON_BYTES) 
     """
     label = one_line(path)
     try:
-        content = bounded.content(path, label, most_bytes, follow_links=False)
+        content = bounded.read_plain_file(path, label, most_bytes, follow_links=False)
         found = json.loads(content, parse_constant=_no_number)
     except FileNotFoundError:
         raise

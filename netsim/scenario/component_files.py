@@ -22,7 +22,7 @@ from types import ModuleType
 
 from netsim.errors import ProtocolError, ScenarioError
 from netsim.protocols.flower import apps
-from netsim.registry import Component, family_of, in_force, shipped_family, tag_of
+from netsim.registry import Component, family_of, shipped_family, tag_of, use_components
 from netsim.scenario import forgotten_yields
 from netsim.scenario.algorithm_contract import contract_problems, is_algorithm, with_own_params
 from netsim.scenario.shipped import CHECKOUT_NAME, INSTALLED_NAME, algorithms_package
@@ -170,7 +170,7 @@ def _add_package(found: Found, package: ModuleType, place: str, taken: Found | N
     """
     _authors.add(package.__name__)
     tried_again: list[tuple[str, str]] = []
-    with in_force(found.components):
+    with use_components(found.components):
         for name in _names(package):
             named = (name, f"{place}/{name}.py" if taken is None else f"{place}: {name}.py")
             try:

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core.core_schema import ModelSchema
 
-from netsim.registry import TAGS, Table, renamed
+from netsim.registry import TAGS, Table, renamed_keys
 from netsim.units import unit_of
 
 
@@ -121,7 +121,7 @@ class DescribedSchema(GenerateJsonSchema):
             found["description"] = summary(table)
             for key, about in descriptions(table).items():
                 found["properties"][key] |= about.as_json()
-            for names in renamed(table):
+            for names in renamed_keys(table):
                 found["properties"][names.name]["formerly"] = list(names.former)
         return found
 

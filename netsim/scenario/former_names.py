@@ -5,7 +5,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 
-from netsim.registry import Renamed, renamed
+from netsim.registry import Renamed, renamed_keys
 from netsim.scenario.default_kinds import chosen_table
 from netsim.scenario.draft import Draft, KeyPath
 from netsim.scenario.marks import written
@@ -50,7 +50,7 @@ def _former(
     path : tuple of (str or int)
         Its own.
     """
-    for names in renamed(table):
+    for names in renamed_keys(table):
         yield from (((*path, name), names) for name in names.former if name in raw)
     for key, value in raw.items():
         if key in table.model_fields:

@@ -14,7 +14,7 @@ from netsim.errors import ScenarioError
 from netsim.links.wired.wire import Wire
 from netsim.protocols.declaration import declaration_of
 from netsim.recording.main_metric import is_share
-from netsim.registry import Component, did_you_mean, family, in_force
+from netsim.registry import Component, did_you_mean, family, use_components
 from netsim.scenario import file as scenario_file
 from netsim.scenario import former_names
 from netsim.scenario.algorithm_overrides import algorithm_overrides
@@ -172,7 +172,7 @@ def check(draft: Draft, modules: Mapping[str, ModuleType]) -> Scenario:
     """
     kinds = as_kinds(modules)
     kinds.look_for(draft.raw)
-    with in_force(kinds.components):
+    with use_components(kinds.components):
         return _checked(draft, kinds)
 
 

@@ -22,7 +22,7 @@ from netsim.messaging.message import Message
 from netsim.protocols.declaration import declaration_of
 from netsim.recording import run_folder
 from netsim.recording.scratch import ScratchFolder
-from netsim.registry import Table, family, in_force
+from netsim.registry import Table, family, use_components
 from netsim.scenario import Scenario, from_dict
 from netsim.scenario.kinds import Kinds
 from netsim.testing.small_world import CHURN, SCHEDULES, WORLDS, played, require, tables
@@ -117,7 +117,7 @@ def keeps_the_contract(case: AlgorithmCase) -> None:
     config = module.Params.model_config
     require(config.get("frozen"), "Params must be frozen: derive it from netsim.api.Params")
     require(config.get("extra") == "forbid", "Params must refuse unknown keys: see netsim.api")
-    with in_force(case.kinds.components):
+    with use_components(case.kinds.components):
         known = set(family("netsim.schedules", "schedule"))
     unknown = set(declaration_of(module).schedules or ()) - known
     require(not unknown, f"it declares schedules that there are not: {sorted(unknown)}")

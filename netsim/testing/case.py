@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from netsim.registry import Component, family, in_force, tag_of
+from netsim.registry import Component, family, tag_of, use_components
 from netsim.scenario import Scenario, from_dict
 from netsim.scenario.draft import KeyPath
 from netsim.scenario.file_paths import STATED, first_key
@@ -43,7 +43,7 @@ class ComponentCase:
     @property
     def component(self) -> type[Component]:
         """Its class."""
-        with in_force(self.kinds.components):
+        with use_components(self.kinds.components):
             return family(self.package, tag_of(self.package))[self.kind]
 
     @property

@@ -134,7 +134,7 @@ MOST_LINKS = 5_000_000
 """Of a graph that networkx draws: each takes about 400 bytes while it does."""
 
 
-def chance(probability: float) -> float:
+def link_probability(probability: float) -> float:
     """A probability of links; 0 for one so small that no float tells 1 minus it from 1."""
     return probability if 1.0 - probability < 1.0 else 0.0
 

@@ -8,7 +8,7 @@ from netsim.registry import FilePath, Finite, Positive
 from netsim.topology import Site, Topology
 from netsim.traces.contacts import COLUMNS, Meetings, Spans, read_contacts
 from netsim.traces.files import Text, read_text, whole_number
-from netsim.traces.moments import begin
+from netsim.traces.moments import file_time_of_start
 from netsim.traces.remarks import note_ids, note_left_out
 from netsim.units import FOREVER_NS, to_ns
 
@@ -72,13 +72,15 @@ class Contacts(Topology):
         said = "sample_s" in self.model_fields_set
         spans = read_contacts(text, self.columns, self.sample_s, said)
         clients = [i for i in range(site.nodes) if i not in site.servers]
-        number = dict(zip(self._chosen(text, spans, len(clients), site), clients, strict=True))
+        number = dict(
+            zip(self._choose_people(text, spans, len(clients), site), clients, strict=True)
+        )
         called = {i: name for name, i in number.items()}
         if not self.people:
             people = {name for pair in spans for name in pair}
             how = "drawn by the seed" if self.assign == "permutation" else "the most active"
             note_left_out(text.where, "people", len(people), len(number), how)
-        start_s = begin(
+        start_s = file_time_of_start(
             text.where,
             min(own[0][0] for own in spans.values()),
             max(own[-1][1] for own in spans.values()),
@@ -104,7 +106,7 @@ class Contacts(Topology):
             mine |= {(min(i, server), max(i, server)): [(0, FOREVER_NS)] for i in clients}
         return Meetings(site.nodes, mine)
 
-    def _chosen(self, text: Text, spans: Spans, nodes: int, site: Site) -> list[str]:
+    def _choose_people(self, text: Text, spans: Spans, nodes: int, site: Site) -> list[str]:
         """The people who become nodes."""
         active_s: dict[str, float] = {}
         for pair, own in spans.items():
@@ -114,15 +116,15 @@ class Contacts(Topology):
         if self.people:
             unknown = [name for name in self.people if name not in active_s]
             if unknown:
-                raise text.wrong(f"people: nobody in it has the id {unknown[0]}")
+                raise text.error(f"people: nobody in it has the id {unknown[0]}")
             if len(self.people) != nodes or len(set(self.people)) < len(self.people):
-                raise text.wrong(
+                raise text.error(
                     f"people: must be {nodes} different ids, one a node; these are "
                     f"{len(set(self.people))}"
                 )
             return list(self.people)
         if len(known) < nodes:
-            raise text.wrong(
+            raise text.error(
                 f"has {len(known)} people, [nodes] count = {site.nodes} with "
                 f"{len(site.servers)} servers; lower the count"
             )

@@ -5,7 +5,7 @@ from typing import Literal
 import networkx as nx
 
 from netsim.registry import Fraction
-from netsim.topology import Site, Topology, adjacency, chance, require_few_links
+from netsim.topology import Site, Topology, adjacency, link_probability, require_few_links
 
 
 class ErdosRenyi(Topology):
@@ -27,5 +27,5 @@ class ErdosRenyi(Topology):
         require_few_links(self.kind, links, "lower probability or nodes.count")
         seed = site.streams.key("topology/erdos_renyi")
         # The fast generator takes time in proportion to nodes and links, not to pairs.
-        graph = nx.fast_gnp_random_graph(nodes, chance(self.probability), seed=seed)
+        graph = nx.fast_gnp_random_graph(nodes, link_probability(self.probability), seed=seed)
         return adjacency(graph, nodes)

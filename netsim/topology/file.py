@@ -5,7 +5,7 @@ from typing import Literal
 from netsim.errors import ScenarioError
 from netsim.registry import FilePath
 from netsim.topology import Site, Topology
-from netsim.traces.files import read_text, shown, whole_number
+from netsim.traces.files import quote, read_text, whole_number
 from netsim.traces.graphs import Graph, components
 from netsim.traces.graphs.reading import read_graph
 from netsim.traces.remarks import note_left_out, note_other_ids, note_remark
@@ -49,8 +49,8 @@ class GraphFile(Topology):
         graph = read_graph(text, self.drop_self_loops)
         one_way = [] if self.drop_directions else graph.one_way()
         if one_way:
-            raise text.wrong(
-                f"the link from {shown(one_way[0].a)} to {shown(one_way[0].b)} leads one way "
+            raise text.error(
+                f"the link from {quote(one_way[0].a)} to {quote(one_way[0].b)} leads one way "
                 f"({len(one_way)} such links), and a topology's go both ways; set drop_directions "
                 "= true to have them so",
                 one_way[0].line,
@@ -58,12 +58,12 @@ class GraphFile(Topology):
         given = {name for edge in graph.edges for name in edge.values}
         kept = sorted(name for name in given if not name.isdecimal()) or sorted(given, key=int)
         if kept:
-            named = ", ".join(f"column {n}" if n.isdecimal() else shown(n) for n in kept[:5])
+            named = ", ".join(f"column {n}" if n.isdecimal() else quote(n) for n in kept[:5])
             note_remark(
                 f"{text.where}: a topology takes no values of links ({named}); where these are "
                 "rates or latencies, [link.backbone] plays them"
             )
-        number = self._numbers(graph, site.nodes)
+        number = self._node_numbers(graph, site.nodes)
         called = {node: name for name, node in number.items()}
         how = "the first ones" if self.nodes == "first" else "of the largest component"
         note_left_out(text.where, "nodes", len(graph.nodes), len(number), how)
@@ -76,7 +76,7 @@ class GraphFile(Topology):
                 found[b].add(a)
         return [tuple(sorted(peers)) for peers in found]
 
-    def _numbers(self, graph: Graph, nodes: int) -> dict[str, int]:
+    def _node_numbers(self, graph: Graph, nodes: int) -> dict[str, int]:
         """Return the node of each id of the file."""
         names = list(graph.nodes)
         whole = all(whole_number(name) is not None for name in names)
@@ -86,7 +86,7 @@ class GraphFile(Topology):
             names = components(names, graph.edges)[0]
         if self.nodes != "all":
             if len(names) < nodes:
-                raise graph.text.wrong(
+                raise graph.text.error(
                     f"{'has' if self.nodes == 'first' else 'its largest component has'} "
                     f"{len(names)} nodes, [nodes] count = {nodes}; lower the count"
                 )
@@ -98,16 +98,16 @@ class GraphFile(Topology):
         if listed and int(names[-1]) < nodes:
             return {name: int(name) for name in names}
         if listed and len(names) < nodes:
-            raise self._unknown(graph, nodes)
-        raise graph.text.wrong(
+            raise self._unknown_node_error(graph, nodes)
+        raise graph.text.error(
             f"has {len(names)} nodes, [nodes] count = {nodes}; set the count to {len(names)}, or "
             'take a part with [topology] nodes = "largest_component" or "first"'
         )
 
-    def _unknown(self, graph: Graph, nodes: int) -> ScenarioError:
+    def _unknown_node_error(self, graph: Graph, nodes: int) -> ScenarioError:
         edge = next(e for e in graph.edges if max(int(e.a), int(e.b)) >= nodes)
         name = edge.a if int(edge.a) >= nodes else edge.b
-        return graph.text.wrong(
+        return graph.text.error(
             f"node {name} is unknown: [nodes] count = {nodes}, and the ids are node numbers from "
             f"0 to {nodes - 1} where not all appear",
             edge.line,

@@ -62,7 +62,7 @@ class PlusGrid(Topology):
                 f"looks at who sees whom, at most {MOST_LOOKS:,} are possible; shorten horizon_s"
             )
         for i, j in pairs:
-            found = windows(_margin(site.track, i, j), site.horizon_ns)
+            found = contact_windows(_margin(site.track, i, j), site.horizon_ns)
             if found:
                 spans[i, j] = found
         return Meetings(site.nodes, spans)
@@ -75,14 +75,14 @@ class PlusGrid(Topology):
             plane, slot = divmod(node, each)
             linked = [plane * each + (slot + 1) % each] if self.between != "stations" else []
             if self.between == "grid":
-                linked += self._across(of, plane, slot)
+                linked += self._neighbour_in_next_plane(of, plane, slot)
             found |= {(min(node, other), max(node, other)) for other in linked if other != node}
         stations = range(of.satellites, of.satellites + len(of.stations))
         return found | {(node, ground) for node in range(of.satellites) for ground in stations}
 
     @staticmethod
-    def _across(of: Walker, plane: int, slot: int) -> list[int]:
-        """The like of a satellite in the next plane, if there is one."""
+    def _neighbour_in_next_plane(of: Walker, plane: int, slot: int) -> list[int]:
+        """The corresponding satellite in the next plane, if there is one."""
         each = of.satellites // of.planes
         if plane + 1 < of.planes:
             return [(plane + 1) * each + slot]
@@ -96,7 +96,7 @@ def _margin(track: Orbits, i: int, j: int) -> Margin:
     return lambda time_ns: track.sight(one, other, time_ns)
 
 
-def windows(margin: Margin, horizon_ns: int) -> list[tuple[int, int]]:
+def contact_windows(margin: Margin, horizon_ns: int) -> list[tuple[int, int]]:
     """Find when a smooth function is at least 0, to the nanosecond.
 
     Between two looks, `STEP_NS` apart, it may rise over 0 and fall again: turning points are found,

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from netsim.errors import ScenarioError
 from netsim.registry import Fraction
-from netsim.topology import Site, Topology, adjacency, chance, require_few_links
+from netsim.topology import Site, Topology, adjacency, link_probability, require_few_links
 
 
 class StochasticBlock(Topology):
@@ -40,7 +40,7 @@ class StochasticBlock(Topology):
         small, larger = divmod(nodes, self.blocks)
         sizes = [small + (block < larger) for block in range(self.blocks)]
         chances = [
-            [chance(self.within if i == j else self.between) for j in range(self.blocks)]
+            [link_probability(self.within if i == j else self.between) for j in range(self.blocks)]
             for i in range(self.blocks)
         ]
         inside = sum(size * (size - 1) / 2 for size in sizes)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from netsim.errors import DataError, one_line
 from netsim.registry import did_you_mean
 from netsim.traces import bounded
-from netsim.traces.files import located
+from netsim.traces.files import locate_file
 from netsim.traces.matlab import BrokenError, read_matlab
 
 NUMBERS = "fiu"
@@ -24,7 +24,7 @@ class Arrays:
     Parameters
     ----------
     table, path, folder
-        See `netsim.traces.files.located`.
+        See `netsim.traces.files.locate_file`.
 
     Raises
     ------
@@ -33,20 +33,20 @@ class Arrays:
     """
 
     def __init__(self, table: str, path: str, folder: Path | None) -> None:
-        self.where, self._path = located(path, folder, table)
+        self.where, self._path = locate_file(path, folder, table)
         self.matlab = self._path.suffix.lower() == ".mat"
         try:
             self.names = self._mat_names() if self.matlab else self._npz_names()
         except bounded.BROKEN as error:
-            raise self.wrong(
+            raise self.error(
                 f"is no npz file ({error}); write it with numpy.savez_compressed"
             ) from None
 
     def __contains__(self, name: str) -> bool:
         return name in self.names
 
-    def wrong(self, what: str, name: str | None = None) -> DataError:
-        """An error, to be raised, that something is wrong with the file or one member of it."""
+    def error(self, what: str, name: str | None = None) -> DataError:
+        """Make an error about the file or one of its members, to be raised."""
         told = what if name is None else f"member {name}: {what}"
         return DataError(f"{self.where}: {one_line(told)}")
 
@@ -67,17 +67,17 @@ class Arrays:
             Without NaN unless it is of floating point.
         """
         if name not in self.names:
-            raise self.wrong(
+            raise self.error(
                 f"has no member {name}; it has {', '.join(sorted(self.names)) or 'none'}"
                 + did_you_mean(name, self.names)
             )
         found = np.asarray(self._variables[name]) if self.matlab else self._from_npz(name)
         if found.dtype.kind not in kinds:
             wanted = "complex numbers" if "c" in kinds else "numbers"
-            raise self.wrong(f"holds {found.dtype}, not {wanted}", name)
+            raise self.error(f"holds {found.dtype}, not {wanted}", name)
         if ndims and found.ndim not in ndims:
             allowed = " or ".join(map(str, ndims))
-            raise self.wrong(
+            raise self.error(
                 f"has {found.ndim} axes, shape {found.shape}; it must have {allowed}", name
             )
         return found
@@ -93,7 +93,7 @@ class Arrays:
                 content = packed.read(f"{name}.npy", where, bounded.MOST_BYTES)
             return self._npy(name, io.BytesIO(content), len(content))
         except (*bounded.BROKEN, KeyError) as error:
-            raise self.wrong(f"can't be read ({error}); write the file again", name) from None
+            raise self.error(f"can't be read ({error}); write the file again", name) from None
 
     def _npy(self, name: str, member: Any, size: int) -> NDArray[Any]:
         """The array of one npy stream of `size` bytes; its header must agree with that."""
@@ -105,15 +105,15 @@ class Arrays:
             }[version]
             shape, by_columns, dtype = read_header(member)
         except (ValueError, KeyError, EOFError) as error:
-            raise self.wrong(f"is no array of NumPy ({error})", name) from None
+            raise self.error(f"is no array of NumPy ({error})", name) from None
         if dtype.hasobject:
-            raise self.wrong("holds Python objects, which are never loaded; save numbers", name)
+            raise self.error("holds Python objects, which are never loaded; save numbers", name)
         count = 1
         for axis in shape:  # Python's integers: a header's product may exceed 64 bits
             count *= int(axis)
         held = size - member.tell()
         if count * dtype.itemsize != held or not dtype.itemsize or min(shape, default=0) < 0:
-            raise self.wrong(
+            raise self.error(
                 f"says shape {tuple(shape)} of {dtype}, {count * dtype.itemsize} bytes, and holds "
                 f"{held}; write the file again",
                 name,
@@ -122,13 +122,13 @@ class Arrays:
         return flat.reshape(shape, order="F" if by_columns else "C")
 
     def _mat_names(self) -> KeysView[str]:
-        content = bounded.content(self._path, self.where, bounded.MOST_BYTES)
+        content = bounded.read_plain_file(self._path, self.where, bounded.MOST_BYTES)
         if content[:8] == b"\x89HDF\r\n\x1a\n" or b"MATLAB 7.3" in content[:116]:
-            raise self.wrong("is a MATLAB file of version 7.3; save it with the option '-v7'")
+            raise self.error("is a MATLAB file of version 7.3; save it with the option '-v7'")
         try:
             self._variables = read_matlab(content, bounded.MOST_BYTES)
         except BrokenError as error:
-            raise self.wrong(
+            raise self.error(
                 f"is no MATLAB file of version 5 to 7 ({error}); save it with '-v7'"
             ) from None
         return self._variables.keys()

@@ -7,7 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from netsim.traces.csv_columns import BITS_PER_S, SECONDS, Columns
-from netsim.traces.files import Text, is_comment, number, parsed_json, shown, whole_number
+from netsim.traces.files import (
+    Text,
+    is_comment,
+    parse_number,
+    parsed_json,
+    quote,
+    whole_number,
+)
 from netsim.traces.moments import require_seconds
 from netsim.traces.remarks import note_commented, note_remark
 from netsim.units import is_number, to_ns
@@ -77,17 +84,17 @@ def read_bandwidth(text: Text, bin_s: float | None) -> dict[str, Pieces]:
         if not is_comment(line)
     ]
     if not lines:
-        raise text.wrong("holds no trace")
+        raise text.error("holds no trace")
     note_commented(text)
     if lines[0][1][0] in "[{":
-        return {"": _periods(text)}
+        return {"": _read_periods(text)}
     words = lines[0][1].split()
-    if all(number(word) is not None for word in words):
+    if all(parse_number(word) is not None for word in words):
         if len(words) == 1:
-            return {"": _opportunities(text, lines, bin_s)}
+            return {"": _read_opportunities(text, lines, bin_s)}
         if len(words) == 2:
-            return {"": _cooked(text, lines)}
-        raise text.wrong(
+            return {"": _read_cooked(text, lines)}
+        raise text.error(
             f"has {len(words)} columns without a header; Mahimahi's has one, Pensieve's two, and a "
             "table begins with the names time_s and mbps",
             lines[0][0],
@@ -95,23 +102,24 @@ def read_bandwidth(text: Text, bin_s: float | None) -> dict[str, Pieces]:
     return _rates(text)
 
 
-def _opportunities(text: Text, lines: list[tuple[int, str]], bin_s: float | None) -> Pieces:
+def _read_opportunities(text: Text, lines: list[tuple[int, str]], bin_s: float | None) -> Pieces:
     times = []
     last = 0
     for at, word in lines:
         value = whole_number(word)
         if value is None or value > _LATEST_MS:
-            raise text.wrong(
-                f"column 1 is {shown(word)}, not a time in ms: a whole number of at least 0", at
+            raise text.error(
+                f"column 1 is {quote(word)}, not a time in ms: a whole number of at least 0",
+                at,
             )
         if value < last:
-            raise text.wrong(f"{value} ms comes after {last} ms; times must not fall", at)
+            raise text.error(f"{value} ms comes after {last} ms; times must not fall", at)
         last = value
         times.append(value)
     if not last:
-        raise text.wrong("its last time is 0 ms, and that is the period after which it starts anew")
+        raise text.error("its last time is 0 ms, and that is the period after which it starts anew")
     if bin_s is not None and last / 1e3 / bin_s > _MOST_BINS:
-        raise text.wrong(
+        raise text.error(
             f"needs {last / 1e3 / bin_s:.4g} bins of bin_s = {bin_s:g}, at most {_MOST_BINS:g} are "
             "possible; leave bin_s out"
         )
@@ -122,9 +130,9 @@ def _opportunities(text: Text, lines: list[tuple[int, str]], bin_s: float | None
     if bin_s is None:
         starts, rates = [0], [0.0]
         for ms, count in zip(at_ms.tolist(), counts.tolist(), strict=True):
-            _add(starts, rates, (ms - 1) * _MS, count * OPPORTUNITY_BITS * 1e3)
+            _add_piece(starts, rates, (ms - 1) * _MS, count * OPPORTUNITY_BITS * 1e3)
             if ms < last:
-                _add(starts, rates, ms * _MS, 0.0)
+                _add_piece(starts, rates, ms * _MS, 0.0)
         return Pieces(0.0, *_without_repeats(starts, rates), last * _MS, held_bps)
     edges = [min(to_ns(k * bin_s), last * _MS) for k in range(math.ceil(last / 1e3 / bin_s) + 1)]
     edges = sorted({*edges, last * _MS})
@@ -141,7 +149,7 @@ def _opportunities(text: Text, lines: list[tuple[int, str]], bin_s: float | None
     return Pieces(0.0, edges[:-1], means, last * _MS, held_bps)
 
 
-def _add(starts: list[int], rates: list[float], start_ns: int, bps: float) -> None:
+def _add_piece(starts: list[int], rates: list[float], start_ns: int, bps: float) -> None:
     """A piece from an instant on, in place of one that starts there."""
     if starts[-1] == start_ns:
         rates[-1] = bps
@@ -155,20 +163,20 @@ def _without_repeats(starts: list[int], rates: list[float]) -> tuple[list[int], 
     return [starts[k] for k in kept], [rates[k] for k in kept]
 
 
-def _cooked(text: Text, lines: list[tuple[int, str]]) -> Pieces:
+def _read_cooked(text: Text, lines: list[tuple[int, str]]) -> Pieces:
     """Pensieve's `cooked_traces`: in its simulator a row's rate holds up to the row's time."""
     times, bps = list[float](), list[float]()
     for at, line in lines:
         words = line.split()
         if len(words) != 2:
-            raise text.wrong(
+            raise text.error(
                 f"has {len(words)} columns, the first line 2: a time in s and a rate in Mbit/s", at
             )
         time_s = require_seconds(text, words[0], at, "column 1")
-        times.append(_later(text, times, time_s, at, "column 1"))
+        times.append(_require_later(text, times, time_s, at, "column 1"))
         bps.append(1e6 * _rate(text, words[1], at, "column 2"))
     if len(times) < 2:
-        raise text.wrong(
+        raise text.error(
             "holds one row of a time and a rate, which lasts for no time; a rate holds from the "
             "row before to its own"
         )
@@ -176,31 +184,31 @@ def _cooked(text: Text, lines: list[tuple[int, str]]) -> Pieces:
     return Pieces(times[0], starts[:-1], bps[1:], starts[-1], bps[-1])
 
 
-def _periods(text: Text) -> Pieces:
+def _read_periods(text: Text) -> Pieces:
     """Sabre's networks: a list of periods, which starts anew at its end."""
     try:
         found = parsed_json(text.content)
     except (ValueError, RecursionError) as error:
-        raise text.wrong(
+        raise text.error(
             f"can't be read as JSON ({error}); Sabre's traces are lists of periods"
         ) from None
     if not isinstance(found, list) or not found:
-        raise text.wrong("is JSON, and no list of periods with duration_ms and bandwidth_kbps")
+        raise text.error("is JSON, and no list of periods with duration_ms and bandwidth_kbps")
     starts, bps, left_out, now_s = [0], list[float](), set[str](), 0.0
     for k, period in enumerate(found, start=1):
         if not isinstance(period, dict):
-            raise text.wrong(f"period {k} is no object with duration_ms and bandwidth_kbps")
+            raise text.error(f"period {k} is no object with duration_ms and bandwidth_kbps")
         lasts_ms, kbps = (_of_period(text, k, period, key) for key in _PERIOD)
         left_out |= {str(key) for key in period} - set(_PERIOD)
         now_s += lasts_ms / 1e3
         if to_ns(now_s) <= starts[-1]:
-            raise text.wrong(
+            raise text.error(
                 f"period {k}: duration_ms is {lasts_ms:g}, less than 1 ns; take the period out"
             )
         starts.append(to_ns(now_s))
         bps.append(kbps * 1e3)
     if left_out:
-        names = ", ".join(map(shown, sorted(left_out)[:5]))
+        names = ", ".join(map(quote, sorted(left_out)[:5]))
         note_remark(f"{text.where}: left aside of its periods: {names}; set [link] latency_s")
     return Pieces(0.0, starts[:-1], bps, starts[-1], bps[-1])
 
@@ -209,8 +217,8 @@ def _of_period(text: Text, k: int, period: dict[str, Any], key: str) -> float:
     value = period.get(key)
     if is_number(value) and 0 <= value <= 1e300:
         return float(value)
-    told = "is missing" if key not in period else f"is {shown(repr(value))}"
-    raise text.wrong(f"period {k}: {key} {told}; it must be a number of at least 0")
+    told = "is missing" if key not in period else f"is {quote(repr(value))}"
+    raise text.error(f"period {k}: {key} {told}; it must be a number of at least 0")
 
 
 def _rates(text: Text) -> dict[str, Pieces]:
@@ -221,23 +229,23 @@ def _rates(text: Text) -> dict[str, Pieces]:
         rows.find("mbps", BITS_PER_S, ("rate", "bandwidth", "throughput", "capacity")),
     )
     if len(rows) == 0:
-        raise text.wrong("holds no trace, only a header")
+        raise text.error("holds no trace, only a header")
     times = rows.times(time, rows.factor(time, SECONDS))
     bps = rows.numbers(rate) * rows.factor(rate, BITS_PER_S)
     rows.require(bps >= 0, f"{rate}, a capacity, must be a number of at least 0", rate)
-    names = rows.words("trace") if "trace" in rows else [""] * len(rows)
+    names = rows.texts("trace") if "trace" in rows else [""] * len(rows)
     found: dict[str, tuple[list[float], list[float]]] = {}
     cells = zip(names, times.tolist(), bps.tolist(), strict=True)
     for row, (name, time_s, of_row) in enumerate(cells):
         mine, rates = found.setdefault(name, ([], []))
-        mine.append(_later(text, mine, time_s, rows.line(row), f"column {time}"))
+        mine.append(_require_later(text, mine, time_s, rows.line(row), f"column {time}"))
         rates.append(of_row)
-    return {name: _pieces(mine, rates) for name, (mine, rates) in found.items()}
+    return {name: _make_pieces(mine, rates) for name, (mine, rates) in found.items()}
 
 
-def _later(text: Text, before: list[float], time_s: float, at: int, column: str) -> float:
+def _require_later(text: Text, before: list[float], time_s: float, at: int, column: str) -> float:
     if before and to_ns(time_s - before[0]) <= to_ns(before[-1] - before[0]):
-        raise text.wrong(
+        raise text.error(
             f"{column} is {time_s:.12g} s, after {before[-1]:.12g} s; sort the rows of a trace by "
             "time, one a time",
             at,
@@ -246,15 +254,15 @@ def _later(text: Text, before: list[float], time_s: float, at: int, column: str)
 
 
 def _rate(text: Text, word: str, at: int, column: str) -> float:
-    value = number(word)
+    value = parse_number(word)
     if value is None or not 0 <= value < math.inf:
-        raise text.wrong(
-            f"{column} is {shown(word)}; a capacity must be a number of at least 0", at
+        raise text.error(
+            f"{column} is {quote(word)}; a capacity must be a number of at least 0", at
         )
     return value
 
 
-def _pieces(times: list[float], bps: list[float]) -> Pieces:
+def _make_pieces(times: list[float], bps: list[float]) -> Pieces:
     last_s = times[-1] - times[-2] if len(times) > 1 else 1.0
     starts = [to_ns(time_s - times[0]) for time_s in times]
     return Pieces(times[0], starts, bps, to_ns(times[-1] - times[0] + last_s), bps[-1])

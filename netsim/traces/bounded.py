@@ -68,7 +68,7 @@ def _kind_problem(mode: int) -> str:
     return f"is {kind}; copy what is to be read into a file"
 
 
-def opened(path: Path, where: str, follow_links: bool = True) -> io.BufferedReader:
+def open_plain_file(path: Path, where: str, follow_links: bool = True) -> io.BufferedReader:
     """Open a plain file for reading.
 
     Parameters
@@ -101,7 +101,7 @@ def opened(path: Path, where: str, follow_links: bool = True) -> io.BufferedRead
     raise DataError(f"{where}: {problem}")
 
 
-def content(path: Path, where: str, most_bytes: int, follow_links: bool = True) -> bytes:
+def read_plain_file(path: Path, where: str, most_bytes: int, follow_links: bool = True) -> bytes:
     """The bytes of a plain file; of one that ends in `.gz`, unpacked.
 
     Parameters
@@ -121,7 +121,7 @@ def content(path: Path, where: str, most_bytes: int, follow_links: bool = True) 
     OSError, EOFError, zlib.error
         If it can't be read.
     """
-    with opened(path, where, follow_links) as file:
+    with open_plain_file(path, where, follow_links) as file:
         size = os.fstat(file.fileno()).st_size
         require_fitting(where, size, most_bytes)
         if path.suffix != ".gz":
@@ -129,7 +129,7 @@ def content(path: Path, where: str, most_bytes: int, follow_links: bool = True) 
             require_fitting(where, len(found), most_bytes)
             return found
         with gzip.GzipFile(fileobj=file) as packed:
-            return _unpacked(packed, where, most_bytes)
+            return _unpack(packed, where, most_bytes)
 
 
 def stream(path: Path, where: str, most_bytes: int) -> "Stream":
@@ -138,14 +138,14 @@ def stream(path: Path, where: str, most_bytes: int) -> "Stream":
     Parameters
     ----------
     path, where, most_bytes
-        As of `content`.
+        As of `read_plain_file`.
 
     Raises
     ------
     DataError, OSError
-        As `opened`.
+        As `open_plain_file`.
     """
-    file = opened(path, where)
+    file = open_plain_file(path, where)
     return Stream(file, path.suffix == ".gz", where, most_bytes)
 
 
@@ -209,7 +209,7 @@ def _mebibytes(size: int) -> str:
     return f"{size / (1 << 20):,.4g} MiB"
 
 
-def _unpacked(packed: Any, where: str, most_bytes: int) -> bytes:
+def _unpack(packed: Any, where: str, most_bytes: int) -> bytes:
     """All that a packed file holds, whatever it says."""
     found = io.BytesIO()
     while piece := packed.read(_CHUNK):
@@ -255,7 +255,7 @@ class Archive:
     """
 
     def __init__(self, path: Path, where: str) -> None:
-        self._where, self._file = where, opened(path, where)
+        self._where, self._file = where, open_plain_file(path, where)
         try:
             self._packed = zipfile.ZipFile(cast(Any, _Guarded(self._file, where)))
         except BaseException:
@@ -290,7 +290,7 @@ class Archive:
             )
         require_fitting(where, info.file_size, most_bytes)
         with self._packed.open(info) as member:
-            return _unpacked(member, where, most_bytes)
+            return _unpack(member, where, most_bytes)
 
 
 def require_plain(found: bytes, where: str) -> None:
@@ -340,7 +340,7 @@ def text_of(found: bytes, where: str) -> str:
     return text
 
 
-def unreadable(where: str, error: BaseException) -> DataError:
+def unreadable_error(where: str, error: BaseException) -> DataError:
     """An error, to be raised, that a file can't be read; `error` is one of `BROKEN`."""
     told = getattr(error, "strerror", None) or str(error) or type(error).__name__
     remedy = "fetch the file again"

@@ -71,7 +71,7 @@ def read_parquet(
         One of `BROKEN`: it can't be read.
     """
     most_bytes = MOST_TABLE_BYTES if most_bytes is None else most_bytes
-    with bounded.opened(path, str(path), follow_links) as file:
+    with bounded.open_plain_file(path, str(path), follow_links) as file:
         parts = _parquet(path, file)
         schema = parts.schema_arrow
         if columns is None and known:
@@ -88,7 +88,7 @@ def read_parquet(
 
 def rows_of(path: Path) -> int:
     """Number of rows that a Parquet file states; not through a link; errors as above."""
-    with bounded.opened(path, str(path), follow_links=False) as file:
+    with bounded.open_plain_file(path, str(path), follow_links=False) as file:
         return int(_parquet(path, file).metadata.num_rows)
 
 
@@ -250,7 +250,7 @@ def read_arrow(path: Path) -> pa.Table:
     Exception
         One of `BROKEN`: it can't be read.
     """
-    with bounded.opened(path, str(path)) as file, pa.ipc.open_stream(file) as stream:
+    with bounded.open_plain_file(path, str(path)) as file, pa.ipc.open_stream(file) as stream:
         left, found = MOST_TABLE_BYTES, []
         for batch in stream:
             left -= batch.nbytes

@@ -39,7 +39,7 @@ def read_toml(path: Path, label: str) -> dict[str, Any]:
     try:
         if path.stat().st_size > MOST_FILE_BYTES:
             raise ScenarioError(f"{label}: is larger than 4 MiB; a scenario is a short TOML file")
-        content = bounded.content(path, label, MOST_FILE_BYTES)
+        content = bounded.read_plain_file(path, label, MOST_FILE_BYTES)
     except OSError as error:
         raise ScenarioError(f"{label}: cannot be read: {error.strerror or error}") from error
     try:

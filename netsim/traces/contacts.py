@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.traces.csv_columns import SECONDS, plain_name
-from netsim.traces.files import Text, fields, is_comment, number, shown
-from netsim.traces.moments import is_time_of_day, moment, require_seconds
+from netsim.traces.files import Text, is_comment, parse_number, quote, split_columns
+from netsim.traces.moments import is_time_of_day, parse_moment, require_seconds
 from netsim.traces.remarks import note_commented, note_remark
 
 Spans = dict[tuple[str, str], list[tuple[float, float]]]
@@ -125,19 +125,19 @@ def read_contacts(text: Text, columns: Sequence[str], sample_s: float, said: boo
     rows = [(at, _fields(line)) for at, line in lines if not is_comment(line)]
     note_commented(text)
     if not rows:
-        raise text.wrong("holds no contact")
+        raise text.error("holds no contact")
     if len(rows[0][1]) > 1 and rows[0][1][1].upper() == "CONN":
-        found = dict(_merged(text, _switched(text, rows)))
+        found = dict(_merge_spans(text, _switched_contacts(text, rows)))
     else:
         order, units = _order(text, lines[0][1], rows, columns, sample_s)
         if units:
             rows = rows[1:]
-        lines_s = list(_sampled(text, rows, order, units, sample_s))
+        lines_s = list(_sampled_contacts(text, rows, order, units, sample_s))
         if "t" in order and not said:
             _note_other_steps(text, {end for *_, end in lines_s}, sample_s)
-        found = dict(_merged(text, iter(lines_s)))
+        found = dict(_merge_spans(text, iter(lines_s)))
     if not found:
-        raise text.wrong("holds no contact that lasts")
+        raise text.error("holds no contact that lasts")
     return found
 
 
@@ -146,20 +146,21 @@ def _fields(line: str) -> list[str]:
     line = _DATE_AND_TIME.sub(r"\1T\2", line)
     for separator in ";\t,":
         if separator in line:
-            cells = _quoted(line, separator) if '"' in line else line.split(separator)
+            cells = _split_quoted(line, separator) if '"' in line else line.split(separator)
             cells = [cell.strip() for cell in cells]
             words = [cell.split() for cell in cells]
             # blanks between numbers separate them, in files that have tabs or commas, too
             if len(cells) > 2 and not any(
-                len(some) > 1 and all(number(word) is not None for word in some) for some in words
+                len(some) > 1 and all(parse_number(word) is not None for word in some)
+                for some in words
             ):
                 return cells
     if '"' in line:
-        return [cell for cell in _quoted(line.replace(",", " "), " ") if cell]
-    return fields(line)
+        return [cell for cell in _split_quoted(line.replace(",", " "), " ") if cell]
+    return split_columns(line)
 
 
-def _quoted(line: str, separator: str) -> list[str]:
+def _split_quoted(line: str, separator: str) -> list[str]:
     return next(csv.reader([line.strip()], delimiter=separator, skipinitialspace=True))
 
 
@@ -172,11 +173,11 @@ def _order(
 ) -> tuple[tuple[str, ...], dict[str, float]]:
     """Names of the columns and unit of times by a header; empty: there is none."""
     at, first = rows[0]
-    named, units = _named(first)
+    named, units = _order_by_header(first)
     if columns:
         told = tuple(columns)
         timed = told.index("t" if "t" in told else "start")
-        header = timed < len(first) and moment(first[timed]) is None
+        header = timed < len(first) and parse_moment(first[timed]) is None
         own = dict.fromkeys(COLUMNS, 1.0) | {
             name: _unit(first[k])[1] for k, name in enumerate(told) if k < len(first)
         }
@@ -186,19 +187,19 @@ def _order(
     konect = _KONECT.match(first_line)
     if konect is not None:
         if konect[1] == "dynamic" or len(first) < 4:
-            raise text.wrong(
+            raise text.error(
                 "is a graph of Konect whose lines do not tell when two met; lines i j weight time "
                 "do"
             )
         return ("i", "j", "_", "t"), {}
-    if all(moment(word) is None for word in (first[0], *first[2:4])):
-        raise text.wrong(
+    if all(parse_moment(word) is None for word in (first[0], *first[2:4])):
+        raise text.error(
             "it holds names of columns that are not known; call them t, i, j or i, j, start, end, "
             "or say what they are with columns",
             at,
         )
-    four = len(first) == 4 and all(number(word) is not None for word in first)
-    return _likely(text, rows, four, sample_s), {}
+    four = len(first) == 4 and all(parse_number(word) is not None for word in first)
+    return _likely_order(text, rows, four, sample_s), {}
 
 
 def _unit(word: str) -> tuple[str, float]:
@@ -208,7 +209,7 @@ def _unit(word: str) -> tuple[str, float]:
     return (stem, SECONDS[end]) if stem and end in SECONDS else (whole, 1.0)
 
 
-def _named(first: list[str]) -> tuple[tuple[str, ...], dict[str, float]]:
+def _order_by_header(first: list[str]) -> tuple[tuple[str, ...], dict[str, float]]:
     """Names that a header gives the columns, and the unit of times; empty: it is no header."""
     names, units = [], dict[str, float]()
     for word in first:
@@ -222,7 +223,7 @@ def _named(first: list[str]) -> tuple[tuple[str, ...], dict[str, float]]:
     return tuple(names), units if known else {}
 
 
-def _likely(
+def _likely_order(
     text: Text, rows: list[tuple[int, list[str]]], four: bool, sample_s: float
 ) -> tuple[str, ...]:
     """`i j start end` or `t i j`, whichever a file without a header is.
@@ -236,15 +237,15 @@ def _likely(
     if four:
         starts, ends = _column(rows, 2), _column(rows, 3)
         if len(rows) > 1 and starts.max() < ends.min() and starts.any():
-            raise text.wrong(
+            raise text.error(
                 "its lines may be i j start end, and then all are in contact at once, or i j "
                 f'weight time; {told}, as in columns = ["i", "j", "_", "t"]'
             )
         first = _column(rows, 0)
         if _in_steps(first, sample_s) and (np.diff(first) >= 0).all():
-            raise text.wrong(f"its lines may be i j start end, or t i j and a number; {told}")
+            raise text.error(f"its lines may be i j start end, or t i j and a number; {told}")
         if len(rows) > 1 and _spans_first(*(_column(rows, k) for k in range(4))):
-            raise text.wrong(
+            raise text.error(
                 f"its lines may be i j start end or start end i j; {told}, as in columns = "
                 '["start", "end", "i", "j"]'
             )
@@ -258,11 +259,11 @@ def _likely(
         by_steps, other_by_steps = ascends and first[0] < first[-1], other_ascends
     if not by_steps or other_by_steps:
         if len(rows[0][1]) > 4 and (third <= _column(rows, 3)).all():
-            raise text.wrong(
+            raise text.error(
                 f"its lines may be i j start end, t i j or i j t; {told}, as in columns = "
                 '["i", "j", "start", "end"]'
             )
-        raise text.wrong(
+        raise text.error(
             f'its lines may be t i j or i j t; {told}, as in columns = ["i", "j", "t"]'
         )
     return ("t", "i", "j")
@@ -292,20 +293,20 @@ def _column(rows: list[tuple[int, list[str]]], k: int) -> NDArray[np.float64]:
     try:
         return np.array(cells, dtype=np.float64)
     except ValueError:
-        return np.array([math.nan if (x := moment(cell)) is None else x for cell in cells])
+        return np.array([math.nan if (x := parse_moment(cell)) is None else x for cell in cells])
 
 
 def _in_steps(values: NDArray[np.float64], step_s: float) -> bool:
     """Return whether values are times in steps of so long, in any order."""
 
-    def whole(times: NDArray[np.float64]) -> bool:
+    def are_multiples(times: NDArray[np.float64]) -> bool:
         steps = times / step_s
         return bool(times.any() and (np.abs(steps - np.round(steps)) < 1e-6).all())
 
-    return whole(values) or whole(values - values[0])
+    return are_multiples(values) or are_multiples(values - values[0])
 
 
-def _sampled(
+def _sampled_contacts(
     text: Text,
     rows: list[tuple[int, list[str]]],
     order: Sequence[str],
@@ -323,13 +324,13 @@ def _sampled(
         found = require_seconds(text, word, at, column, units.get(name, 1.0))
         if name != "end" and ":" in word and is_time_of_day(word):
             if found < last_s:
-                raise text.wrong(f"{column} falls to {shown(word)}; times of day need dates", at)
+                raise text.error(f"{column} falls to {quote(word)}; times of day need dates", at)
             last_s = found
         return found
 
     for at, words in rows:
         if len(words) < width:
-            raise text.wrong(
+            raise text.error(
                 f"has {len(words)} columns, {' '.join(order)} needs {width}; say what they are "
                 "with columns",
                 at,
@@ -340,7 +341,7 @@ def _sampled(
         else:
             start, end = time_s("start", words, at), time_s("end", words, at)
             if end < start:
-                raise text.wrong(
+                raise text.error(
                     f"the contact ends at {end:g}, before it starts at {start:g}; if the columns "
                     "are others, say which with columns",
                     at,
@@ -361,17 +362,17 @@ def _note_other_steps(text: Text, times_s: set[float], sample_s: float) -> None:
         )
 
 
-def _switched(
+def _switched_contacts(
     text: Text, rows: list[tuple[int, list[str]]]
 ) -> Iterator[tuple[str, str, float, float]]:
     up: dict[tuple[str, str], float] = {}
     last, strays = -math.inf, 0
     for at, words in rows:
         if len(words) < 5 or words[1].upper() != "CONN" or words[4].lower() not in ("up", "down"):
-            raise text.wrong('is not "time CONN i j up" or "down"', at)
+            raise text.error('is not "time CONN i j up" or "down"', at)
         time_s = require_seconds(text, words[0], at, "column 1")
         if time_s < last:
-            raise text.wrong(f"{time_s:.12g} s comes after {last:.12g} s; sort by time", at)
+            raise text.error(f"{time_s:.12g} s comes after {last:.12g} s; sort by time", at)
         last, pair = time_s, _pair(text, words[2], words[3], at)
         if words[4].lower() == "up":
             up.setdefault(pair, last)
@@ -393,13 +394,13 @@ def _switched(
 
 def _pair(text: Text, i: str, j: str, at: int) -> tuple[str, str]:
     if not i or not j:
-        raise text.wrong("an id is empty", at)
+        raise text.error("an id is empty", at)
     if i == j:
-        raise text.wrong(f"{shown(i)} is in contact with itself; take the line out", at)
+        raise text.error(f"{quote(i)} is in contact with itself; take the line out", at)
     return (i, j) if i < j else (j, i)
 
 
-def _merged(
+def _merge_spans(
     text: Text, contacts: Iterator[tuple[str, str, float, float]]
 ) -> Iterator[tuple[tuple[str, str], list[tuple[float, float]]]]:
     """Spans by pair; those that touch or overlap are one."""

@@ -16,8 +16,8 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 from netsim.traces.bounded_tables import BROKEN, read_csv
-from netsim.traces.files import Text, is_comment, no_column, number, read_text, shown
-from netsim.traces.moments import HOW, LATEST_S, is_time_of_day, moment
+from netsim.traces.files import Text, is_comment, no_column, parse_number, quote, read_text
+from netsim.traces.moments import HOW, LATEST_S, is_time_of_day, parse_moment
 from netsim.traces.remarks import note_columns, note_commented
 
 SECONDS = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
@@ -102,8 +102,8 @@ class Columns:
             ragged.append(row)
             return "error"
 
-        header = [name.strip() for name in _cells(rows[0], separator)]
-        if header and all(number(name) is not None for name in header):
+        header = [name.strip() for name in _split_cells(rows[0], separator)]
+        if header and all(parse_number(name) is not None for name in header):
             self._fail("its first line holds numbers; begin it with the names of the columns", 1)
         if len(set(header)) < len(header):
             twice = next(name for name in header if header.count(name) > 1)
@@ -137,7 +137,7 @@ class Columns:
                     "separate them as in the header, and write decimals with a point",
                     at,
                 )
-            raise self.text.wrong(f"can't be read as CSV ({error})") from error
+            raise self.text.error(f"can't be read as CSV ({error})") from error
         return pa.table(
             {name: pc.utf8_trim_whitespace(found.column(name)) for name in found.column_names}
         )
@@ -154,7 +154,7 @@ class Columns:
         return int(self._table.num_rows)
 
     def _fail(self, what: str, line: int | None = None) -> NoReturn:
-        raise self.text.wrong(what, line)
+        raise self.text.error(what, line)
 
     def _index(self, name: str) -> int:
         if name not in self:
@@ -163,7 +163,7 @@ class Columns:
         self._read.add(name)
         return self.names.index(name)
 
-    def _first(self, wrong: NDArray[np.bool_]) -> int:
+    def _first_row(self, wrong: NDArray[np.bool_]) -> int:
         return int(np.argmax(wrong))
 
     def require(self, ok: NDArray[np.bool_], what: str, column: str = "") -> None:
@@ -177,11 +177,11 @@ class Columns:
             "": no cell is told.
         """
         if not ok.all():
-            row = self._first(~ok)
-            cell = f", and is {shown(self.words(column)[row])}" if column else ""
+            row = self._first_row(~ok)
+            cell = f", and is {quote(self.texts(column)[row])}" if column else ""
             self._fail(what + cell, self.line(row))
 
-    def words(self, name: str) -> list[str]:
+    def texts(self, name: str) -> list[str]:
         """A column as it is written, without blanks around the cells."""
         return list(self._table.column(self._index(name)).to_pylist())
 
@@ -191,7 +191,7 @@ class Columns:
 
     def numbers(self, name: str, empty: float | None = None) -> NDArray[np.float64]:
         """A column of finite numbers, (n,); `empty` replaces empty cells, None: they are errors."""
-        return self._converted(name, empty, number, f"{name} must be a number")
+        return self._convert(name, empty, parse_number, f"{name} must be a number")
 
     def times(self, name: str, unit_s: float, empty: float | None = None) -> NDArray[np.float64]:
         """A column of times in seconds, (n,): numbers in a unit, times of day, or dates.
@@ -204,8 +204,8 @@ class Columns:
         empty : float or None
             In place of empty cells; None: they are errors.
         """
-        found = self._converted(
-            name, empty, lambda word: moment(word, unit_s), f"{name} must be a number ({HOW})"
+        found = self._convert(
+            name, empty, lambda word: parse_moment(word, unit_s), f"{name} must be a number ({HOW})"
         )
         self.require(
             ~(np.abs(found) > LATEST_S) | np.isinf(found),
@@ -217,7 +217,7 @@ class Columns:
 
     def of_day(self, name: str) -> bool:
         """Return whether a column holds times of day."""
-        return any(map(is_time_of_day, self.words(name)))
+        return any(map(is_time_of_day, self.texts(name)))
 
     def require_days(self, name: str, t_s: NDArray[np.float64], node: NDArray[np.int64]) -> None:
         """Refuse times of day that fall from one row of a node to the next: a day lies between.
@@ -239,7 +239,7 @@ class Columns:
             ~fell, f"{name} falls from one row of a node to the next; times of day need dates"
         )
 
-    def _converted(
+    def _convert(
         self, name: str, empty: float | None, read: Callable[[str], float | None], what: str
     ) -> NDArray[np.float64]:
         column = self._table.column(self._index(name))
@@ -254,9 +254,9 @@ class Columns:
             values = [0.0 if word == "" else read(word) for word in column.to_pylist()]
             bad = np.array([value is None for value in values])
             if bad.any():
-                row = self._first(bad)
+                row = self._first_row(bad)
                 comma = "; write decimals with a point" if "," in column[row].as_py() else ""
-                self._fail(f"{what}, and is {shown(column[row].as_py())}{comma}", self.line(row))
+                self._fail(f"{what}, and is {quote(column[row].as_py())}{comma}", self.line(row))
             found = np.array(values, dtype=np.float64)
         self.require(np.isfinite(found) | hollow, f"{name} must be a finite number", name)
         if empty is None:
@@ -299,30 +299,35 @@ class Columns:
             self._require_no_mega((exact or found)[0], units)
             return (exact or found)[0]
         if found:
-            self._fail(f"{_cut(found[0])} and {_cut(found[1])} both may be {wanted}; take one out")
+            self._fail(
+                f"{_shorten(found[0])} and {_shorten(found[1])} both may be {wanted}; take one out"
+            )
         for name in self.names:
             plain = plain_name(name)
-            if _BYTES.search(_spaced(name)) and self._begins(plain, stems, "bps" in units):
+            if _BYTES.search(_separate_unit(name)) and self._begins(plain, stems, "bps" in units):
                 self._fail(
-                    f"column {_cut(name)} counts bytes, or may; write bits, and name it {wanted}"
+                    f"column {_shorten(name)} counts bytes, or may; write bits, and name it "
+                    f"{wanted}"
                 )
             if plain in stems - {""}:
-                if units is SECONDS and all(number(word) is None for word in self.words(name)):
+                if units is SECONDS and all(
+                    parse_number(word) is None for word in self.texts(name)
+                ):
                     return name  # dates and times of day have no unit
                 self._fail(
-                    f"no column {wanted}; column {_cut(name)} does not say what it counts in: name "
-                    f"it {wanted}, or by its unit ({', '.join(sorted(units)[:6])})"
+                    f"no column {wanted}; column {_shorten(name)} does not say what it counts in: "
+                    f"name it {wanted}, or by its unit ({', '.join(sorted(units)[:6])})"
                 )
         self._index(wanted)
         raise AssertionError
 
     def _require_no_mega(self, name: str, units: Mapping[str, float]) -> None:
-        end = re.split("[ _]", _spaced(name))[-1]
+        end = re.split("[ _]", _separate_unit(name))[-1]
         small = _MEGA.get(end)
         if small is not None and small in units:
             self._fail(
-                f"column {_cut(name)}: {end} may be a thousandth or a million {small[1:]}; name it "
-                f"by {small} for thousandths, else write {small[1:]}"
+                f"column {_shorten(name)}: {end} may be a thousandth or a million {small[1:]}; "
+                f"name it by {small} for thousandths, else write {small[1:]}"
             )
 
     @staticmethod
@@ -331,7 +336,7 @@ class Columns:
 
     @staticmethod
     def _unit(name: str, stems: set[str], units: Mapping[str, float]) -> float | None:
-        if units is BITS_PER_S and _BYTES.search(_spaced(name)):
+        if units is BITS_PER_S and _BYTES.search(_separate_unit(name)):
             return None
         plain = plain_name(name)
         for stem in stems:
@@ -349,16 +354,16 @@ class Columns:
 
 def plain_name(name: str) -> str:
     """A name in small letters, its unit behind an underscore: `Time [ms]` is `time_ms`."""
-    return _spaced(name).lower()
+    return _separate_unit(name).lower()
 
 
-def _spaced(name: str) -> str:
-    """A name, its unit behind an underscore: `Rate (KB/s)` is `Rate_KB/s`."""
+def _separate_unit(name: str) -> str:
+    """Put the unit of a name behind an underscore: `Rate (KB/s)` is `Rate_KB/s`."""
     plain = re.sub(r"[\[(]\s*([^\])]*?)\s*[\])]", r"_\1", name.strip().strip('"'))
     return re.sub(r"[\s_]+", "_", plain).strip("_")
 
 
-def _cut(name: str) -> str:
+def _shorten(name: str) -> str:
     return name if len(name) <= 24 else f"{name[:24]}..."
 
 
@@ -369,5 +374,5 @@ def _separator(header: str) -> str:
     return " " if len(header.split()) > 1 else ","
 
 
-def _cells(line: str, separator: str) -> list[str]:
+def _split_cells(line: str, separator: str) -> list[str]:
     return [cell.strip().strip('"') for cell in line.split(separator)]

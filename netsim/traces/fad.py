@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.traces.files import Text, shown
+from netsim.traces.files import Text, quote
 
 _MOST_DB = 60.0
 """No fading makes a signal stronger by more than this."""
@@ -40,27 +40,27 @@ def read_fading(text: Text, rows: int | None = None) -> NDArray[np.float64]:
             values = np.array(words, dtype=np.float64)
         except ValueError:
             bad = next(k for k, word in enumerate(words) if not _is_number(word))
-            told = f"column {bad + 1} is {shown(words[bad])}, not a fade in dB"
-            raise text.wrong(told, at) from None
+            told = f"column {bad + 1} is {quote(words[bad])}, not a fade in dB"
+            raise text.error(told, at) from None
         wild = ~(values <= _MOST_DB)  # NaN, too
         if wild.any():
             column = int(np.argmax(wild))
-            raise text.wrong(
+            raise text.error(
                 f"column {column + 1} is {values[column]:g}, not a fade in dB of at most "
                 f"{_MOST_DB:g}",
                 at,
             )
         if found and len(values) != len(found[0]):
-            raise text.wrong(
+            raise text.error(
                 f"has {len(values)} samples, the lines before {len(found[0])}; a line is a "
                 "resource block, a column a sample",
                 at,
             )
         found.append(values)
     if not found:
-        raise text.wrong("holds no fading trace")
+        raise text.error("holds no fading trace")
     if rows is not None and len(found) < rows:
-        raise text.wrong(f"holds {len(found)} resource blocks, and {rows} are asked for")
+        raise text.error(f"holds {len(found)} resource blocks, and {rows} are asked for")
     return np.array(found)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from netsim.errors import DataError, one_line
 from netsim.registry import did_you_mean
 from netsim.traces import bounded
-from netsim.traces.input_files import note
+from netsim.traces.input_files import note_files
 
 DATA_VARIABLE = "NETSIM_DATA"
 """Environment variable that names the folder of the data sets."""
@@ -25,7 +25,7 @@ class Text:
     """Content of a file, and its name in error messages.
 
     A scenario may name any file, one that is none of its readers' business among them: an error
-    quotes a word of it, as `shown` cuts it, only once something has been read as what it should be:
+    quotes a word of it, as `quote` cuts it, only once something has been read as what it should be:
     a line before, or the rest of the line.
 
     Attributes
@@ -38,10 +38,10 @@ class Text:
     where: str
     content: str
 
-    def wrong(self, what: str, line: int | None = None) -> DataError:
-        """An error, to be raised, that something is wrong in the file; its lines count from 1.
+    def error(self, what: str, line: int | None = None) -> DataError:
+        """Make an error about the file, to be raised; its lines count from 1.
 
-        Words of the file stand in `what` as `shown` has them.
+        Words of the file stand in `what` as `quote` has them.
         """
         place = "" if line is None else f"line {line}: "
         if line is not None and line <= self._first_line():
@@ -60,9 +60,9 @@ def _without_words(what: str, line: str) -> str:
     cells = {cell.strip() for separator in ",;\t" for cell in line.split(separator)}
     said = {line.strip(), *words, *cells, " ".join(words)}
     for word in sorted(said, key=len, reverse=True):
-        if number(word) is None:
-            what = what.replace(f" is {shown(word)}, not", " is not")
-            what = re.sub(f"^{re.escape(shown(word))}", "it", what)
+        if parse_number(word) is None:
+            what = what.replace(f" is {quote(word)}, not", " is not")
+            what = re.sub(f"^{re.escape(quote(word))}", "it", what)
     return what
 
 
@@ -117,15 +117,15 @@ def read_text(
     DataError
         If it isn't there, can't be unpacked, is too large, or is not text.
     """
-    where, found = located(path, folder, table, key)
+    where, found = locate_file(path, folder, table, key)
     most = bounded.MOST_TEXT_BYTES
     try:
         if found.suffix == ".zip":
             where, content = _from_zip(found, member, where, table)
         else:
-            content = bounded.content(found, where, most)
+            content = bounded.read_plain_file(found, where, most)
     except bounded.BROKEN as error:
-        raise bounded.unreadable(where, error) from error
+        raise bounded.unreadable_error(where, error) from error
     if member is not None and found.suffix != ".zip":
         raise DataError(
             f'[{table}] member = "{one_line(member)}": {one_line(path)} is not a .zip; leave it out'
@@ -155,7 +155,7 @@ def is_file(path: Path) -> bool:
         return False
 
 
-def located(path: str, folder: Path | None, table: str, key: str = "path") -> tuple[str, Path]:
+def locate_file(path: str, folder: Path | None, table: str, key: str = "path") -> tuple[str, Path]:
     """Find a file named in a scenario.
 
     Parameters
@@ -182,7 +182,7 @@ def located(path: str, folder: Path | None, table: str, key: str = "path") -> tu
     places = [given] if folder is None or given.is_absolute() else [given, folder / given]
     for place in places:
         if is_file(place):
-            note((place,))
+            note_files((place,))
             return where, place
         problem = bounded.kind_problem(place)
         if problem is not None:
@@ -216,7 +216,7 @@ def _from_zip(found: Path, member: str | None, where: str, table: str) -> tuple[
         return where, packed.read(fitting[0], where, bounded.MOST_TEXT_BYTES)
 
 
-def fields(line: str) -> list[str]:
+def split_columns(line: str) -> list[str]:
     """The columns of one line: separated by commas if the first two are, else by white space."""
     found = line.split()
     by_commas = len(found) == 1 or found[0][-1:] == "," or found[1][:1] == ","
@@ -241,14 +241,14 @@ def parsed_json(content: str | bytes) -> Any:
     ValueError
         If it is something else; `RecursionError` if it is nested too deeply.
     """
-    return json.loads(content, object_pairs_hook=_object)
+    return json.loads(content, object_pairs_hook=_object_without_twins)
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object_without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         [(key, _)] = Counter(key for key, _ in pairs).most_common(1)
-        raise ValueError(f"the key {shown(key)} stands twice in one object; leave one of them")
+        raise ValueError(f"the key {quote(key)} stands twice in one object; leave one of them")
     return found
 
 
@@ -265,7 +265,7 @@ def whole_number(word: str) -> int | None:
     return int(word) if word.isascii() and word.isdecimal() and len(word) < 19 else None
 
 
-def number(word: str) -> float | None:
+def parse_number(word: str) -> float | None:
     """A word as a number, or None."""
     if "_" in word:  # which Python skips, and nobody else
         return None
@@ -275,7 +275,7 @@ def number(word: str) -> float | None:
         return None
 
 
-def shown(word: str, most: int = 24) -> str:
+def quote(word: str, most: int = 24) -> str:
     """A word of a file as errors show it: quoted, escaped, and cut."""
     told = one_line(word)
     return f'"{told}"' if len(told) <= most else f'"{told[:most]}..."'

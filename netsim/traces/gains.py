@@ -41,7 +41,7 @@ class Gains:
     offset_ns: int = 0
 
     @staticmethod
-    def of(
+    def from_matrices(
         t_s: NDArray[np.float64],
         gain_db: NDArray[np.float64],
         repeats: bool = False,
@@ -76,11 +76,11 @@ class Gains:
         return Gains(starts, gain_db, period_ns, step_ns, faded, to_ns(offset_s))
 
     @property
-    def moving(self) -> bool:
+    def is_changing(self) -> bool:
         """Return whether any gain ever changes."""
         return len(self.starts_ns) > 1
 
-    def step(self, time_ns: int) -> int:
+    def step_at(self, time_ns: int) -> int:
         """Number of the span of constant gains that holds an instant."""
         time_ns += self.offset_ns
         if self.period_ns is not None:
@@ -97,7 +97,7 @@ class Gains:
         round_ns = -self.offset_ns
         if self.period_ns is not None:
             round_ns = time_ns - (time_ns + self.offset_ns) % self.period_ns
-        step, now_ns = self.step(time_ns), time_ns - round_ns
+        step, now_ns = self.step_at(time_ns), time_ns - round_ns
         next_ns: int | None
         if self.step_ns is not None:
             last_ns = self.starts_ns[-1]
@@ -112,7 +112,7 @@ class Gains:
             next_ns = min(next_ns, self.period_ns)
         return round_ns + next_ns
 
-    def at(
+    def gains_to(
         self, step: int, src: int, others: Sequence[int] | NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """Gains from one node to others.
@@ -120,7 +120,7 @@ class Gains:
         Parameters
         ----------
         step : int
-            As `step` gives it.
+            As `step_at` gives it.
         src : int
         others : sequence or array of int
 

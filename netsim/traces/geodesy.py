@@ -18,7 +18,7 @@ FARTHEST_M = 500e3
 """From the middle of the places: there distances err by 0.1 % at most."""
 
 
-def plane(text: Text, latitude: ArrayLike, longitude: ArrayLike) -> NDArray[np.float64]:
+def project_to_plane(text: Text, latitude: ArrayLike, longitude: ArrayLike) -> NDArray[np.float64]:
     """Places on a plane.
 
     Parameters
@@ -42,7 +42,7 @@ def plane(text: Text, latitude: ArrayLike, longitude: ArrayLike) -> NDArray[np.f
     for name, angle, most in (("latitude", lat, 90.0), ("longitude", lon, 360.0)):
         wild = ~(np.abs(angle) <= most)
         if wild.any():
-            raise text.wrong(
+            raise text.error(
                 f"a {name} is {angle[int(np.argmax(wild))]:g} degrees, beyond {most:g}; are "
                 "latitude and longitude the other way round, or metres?"
             )
@@ -57,7 +57,7 @@ def plane(text: Text, latitude: ArrayLike, longitude: ArrayLike) -> NDArray[np.f
     off = np.hypot(x, y)  # sine of the angle at the centre
     angle = np.arctan2(off, up)
     if (angle * EARTH_M > FARTHEST_M).any():
-        raise text.wrong(
+        raise text.error(
             f"its places lie up to {angle.max() * EARTH_M / 1e3:,.0f} km from their middle; at "
             f"most {FARTHEST_M / 1e3:g} km fit on a plane"
         )

@@ -1,8 +1,8 @@
 """Files from outside that a world was made of, and their checksums.
 
-Whoever finds a file that it reads calls `note`; whoever wants to know calls what reads inside
-`noting`. Files are hashed once they have been read: they are in the system's cache by then, and
-what is too large has been refused.
+Readers call `note_files` for each file that they find; a caller that needs the list runs them
+inside `collect_files`. Files are hashed after they have been read: then they are in the system's
+cache, and files that are too large have been refused.
 """
 
 import hashlib
@@ -92,12 +92,12 @@ class Notes:
 _notes: ContextVar[Notes | None] = ContextVar("notes of input files", default=None)
 
 
-def noting() -> AbstractContextManager[Notes]:
+def collect_files() -> AbstractContextManager[Notes]:
     """Collect the files that are noted inside the `with` block."""
     return collecting(_notes, Notes())
 
 
-def note(paths: Iterable[Path]) -> None:
+def note_files(paths: Iterable[Path]) -> None:
     """Note files that are about to be read."""
     notes = _notes.get()
     if notes is not None:

@@ -75,7 +75,7 @@ def read_matlab(content: bytes, most_bytes: int) -> dict[str, Any]:
     left, budget = most_bytes, _Budget(most_bytes)
     for kind, body in _elements(memoryview(content)[_HEADER:], order, padded=False):
         if kind == _COMPRESSED:
-            body = memoryview(_unpacked(body, left))
+            body = memoryview(_unpack(body, left))
             left -= len(body)
             kind, body = next(_elements(body, order), (0, body))
         if kind == _MATRIX:
@@ -84,7 +84,7 @@ def read_matlab(content: bytes, most_bytes: int) -> dict[str, Any]:
     return found
 
 
-def _unpacked(body: memoryview, most_bytes: int) -> bytes:
+def _unpack(body: memoryview, most_bytes: int) -> bytes:
     try:
         found = zlib.decompressobj().decompress(body, most_bytes + 1)
     except zlib.error as error:
@@ -132,9 +132,9 @@ def _matrix(body: memoryview, order: str, depth: int, budget: _Budget) -> tuple[
         if kind in _NUMERIC:
             numbers = math.prod(axes) * np.dtype(_NUMERIC[kind]).itemsize
             budget.take(3 * numbers if flags & _COMPLEX else numbers)
-            value = _numbers(next(parts), order, axes).astype(_NUMERIC[kind])
+            value = _read_numbers(next(parts), order, axes).astype(_NUMERIC[kind])
             if flags & _COMPLEX:
-                value = value + 1j * _numbers(next(parts), order, axes)
+                value = value + 1j * _read_numbers(next(parts), order, axes)
             return name, value
         if kind in (_CELL, _STRUCTURE):
             names = [""] if kind == _CELL else _field_names(parts, order)
@@ -145,7 +145,7 @@ def _matrix(body: memoryview, order: str, depth: int, budget: _Budget) -> tuple[
     return name, None
 
 
-def _numbers(part: tuple[int, memoryview], order: str, axes: tuple[int, ...]) -> Any:
+def _read_numbers(part: tuple[int, memoryview], order: str, axes: tuple[int, ...]) -> Any:
     kind, body = part
     if kind not in _NUMBERS:
         raise BrokenError(f"numbers are of the unknown type {kind}")

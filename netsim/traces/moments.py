@@ -5,7 +5,7 @@ import re
 from datetime import UTC, datetime
 
 from netsim.errors import DataError
-from netsim.traces.files import Text, number, shown
+from netsim.traces.files import Text, parse_number, quote
 from netsim.traces.remarks import PlayedSpan, note_played
 
 LATEST_S = 1e11
@@ -16,7 +16,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]|$)")
 HOW = "seconds, H:M:S, or a date such as 2024-05-01T12:00:00"
 
 
-def moment(word: str, unit_s: float = 1.0) -> float | None:
+def parse_moment(word: str, unit_s: float = 1.0) -> float | None:
     """A word as a time in seconds, or None.
 
     Parameters
@@ -27,7 +27,7 @@ def moment(word: str, unit_s: float = 1.0) -> float | None:
     unit_s : float
         What a number counts in.
     """
-    value = number(word)
+    value = parse_number(word)
     if value is not None:
         return value * unit_s if math.isfinite(value) else None
     word = word.strip()
@@ -70,19 +70,19 @@ def require_seconds(text: Text, word: str, at: int, what: str, unit_s: float = 1
     DataError
         If it is no time, or so late that it can't count seconds.
     """
-    value = moment(word, unit_s)
+    value = parse_moment(word, unit_s)
     if value is None:
-        raise text.wrong(f"{what} is {shown(word)}, not a time in seconds; write {HOW}", at)
+        raise text.error(f"{what} is {quote(word)}, not a time in seconds; write {HOW}", at)
     if abs(value) > LATEST_S:
-        raise text.wrong(
-            f"{what} is {shown(word)}, too late for a time in seconds; it may count ms, us or ns: "
+        raise text.error(
+            f"{what} is {quote(word)}, too late for a time in seconds; it may count ms, us or ns: "
             "divide, or name the column so (t_ms)",
             at,
         )
     return value
 
 
-def begin(
+def file_time_of_start(
     where: str,
     first_s: float,
     last_s: float,

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from netsim.traces.files import Text, number, shown
+from netsim.traces.files import Text, parse_number, quote
 from netsim.traces.remarks import note_ids, note_remark
 
 _WHOLE = re.compile(r"[0-9]{1,18}(\.0*)?")
@@ -33,8 +33,10 @@ def node_numbers(
         If they are numbers and words, all beyond the last node, or counted from 1.
     """
     if "" in names:
-        raise text.wrong("a node has no name; every row needs one")
-    words = [name for name in names if number(name) is None and _WHOLE.fullmatch(name) is None]
+        raise text.error("a node has no name; every row needs one")
+    words = [
+        name for name in names if parse_number(name) is None and _WHOLE.fullmatch(name) is None
+    ]
     if len(words) == len(names):
         note_ids(table, names[:nodes])
         if len(names) > nodes:
@@ -42,19 +44,19 @@ def node_numbers(
         return {name: node for node, name in enumerate(names)}
     if words:
         one = next(name for name in names if name not in words)
-        raise text.wrong(
-            f"some nodes are numbers ({shown(one)}) and some words ({shown(words[0])}); put a "
+        raise text.error(
+            f"some nodes are numbers ({quote(one)}) and some words ({quote(words[0])}); put a "
             "letter before all of them, or number them from 0"
         )
     wild = next((name for name in names if _WHOLE.fullmatch(name) is None), None)
     if wild is not None:
-        raise text.wrong(
-            f"node {shown(wild)} is no whole number of at least 0; number them from 0, or name "
+        raise text.error(
+            f"node {quote(wild)} is no whole number of at least 0; number them from 0, or name "
             "them by words"
         )
     found = {name: int(name.partition(".")[0]) for name in names}
     if len(set(found.values())) < len(found):
-        raise text.wrong("two of its node numbers are the same but for how they are written")
+        raise text.error("two of its node numbers are the same but for how they are written")
     require_known(text, list(found.values()), nodes)
     return found
 
@@ -71,12 +73,12 @@ def require_known(text: Text, numbers: Sequence[int], nodes: int) -> None:
     """
     there = sorted(set(numbers))
     if there[0] >= nodes:
-        raise text.wrong(
+        raise text.error(
             f"its nodes are {there[0]} to {there[-1]}, and the scenario's 0 to {nodes - 1}; number "
             "them from 0, or name them by words"
         )
     if there[0] == 1 and nodes in there and there[-1] == len(there) == nodes:
-        raise text.wrong(
+        raise text.error(
             f"its nodes are 1 to {nodes}, and the scenario's 0 to {nodes - 1}; number them from 0"
         )
     beyond = [str(number) for number in there if number >= nodes]
@@ -95,6 +97,6 @@ def left_aside(text: Text, what: str, names: Sequence[str]) -> None:
     names : sequence of str
         Of what; some of them are told.
     """
-    told = ", ".join(shown(name) for name in names[:5])
+    told = ", ".join(quote(name) for name in names[:5])
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     note_remark(f"{text.where}: left aside are the {what} {told}{more}")

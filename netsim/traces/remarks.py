@@ -1,6 +1,6 @@
 """Remarks on files that were read: how far they reach, what was left aside.
 
-Readers note it while a world is made; whoever wants to know calls what reads inside `noting`.
+Readers note it while a world is made; a caller that needs it runs them inside `collect_remarks`.
 """
 
 import re
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from netsim.traces.context_notes import collecting
-from netsim.traces.files import Text, is_comment, number
+from netsim.traces.files import Text, is_comment, parse_number
 
 SHOWN_COLUMNS = 5
 """So many columns that nothing reads are named."""
@@ -144,7 +144,7 @@ class Notes:
 _notes: ContextVar[Notes | None] = ContextVar("notes of traces", default=None)
 
 
-def noting() -> AbstractContextManager[Notes]:
+def collect_remarks() -> AbstractContextManager[Notes]:
     """Collect what is noted inside the `with` block."""
     return collecting(_notes, Notes())
 
@@ -185,7 +185,8 @@ def note_commented(text: Text) -> None:
     found = list[int]()
     for at, line in enumerate(text.content.splitlines(), start=1):
         cells = [
-            number(cell) is not None for cell in _CELLS.split(line.strip().lstrip("#%").strip())
+            parse_number(cell) is not None
+            for cell in _CELLS.split(line.strip().lstrip("#%").strip())
         ]
         if not is_comment(line):
             row = cells

@@ -16,9 +16,9 @@ import numpy as np
 from netsim.errors import DataError
 from netsim.traces import bounded
 from netsim.traces.csv_columns import Columns
-from netsim.traces.files import Text, located, number, read_text, shown
-from netsim.traces.geodesy import degrees_problem, plane
-from netsim.traces.moments import begin, moment
+from netsim.traces.files import Text, locate_file, parse_number, quote, read_text
+from netsim.traces.geodesy import degrees_problem, project_to_plane
+from netsim.traces.moments import file_time_of_start, parse_moment
 from netsim.traces.remarks import note_ids, note_remark
 
 _MOST_BYTES = 1 << 32
@@ -91,7 +91,7 @@ def read_fcd(
     Parameters
     ----------
     path, folder, table
-        See `netsim.traces.files.located`; `.gz` is unpacked, `.csv` is a table.
+        See `netsim.traces.files.locate_file`; `.gz` is unpacked, `.csv` is a table.
     most : int
         How many vehicles and persons to keep, by order of appearance; others are left aside.
     start_s : float or None
@@ -105,7 +105,7 @@ def read_fcd(
     DataError
         Naming the line.
     """
-    where, found = located(path, folder, table)
+    where, found = locate_file(path, folder, table)
     if ".csv" in found.suffixes:
         taken = _from_csv(read_text(path, folder, table), most, start_s)
     else:
@@ -113,10 +113,10 @@ def read_fcd(
     text, taken.where = Text(where, ""), where
     if not taken.movers:
         since = f" at or after {start_s:g} s" if start_s is not None else ""
-        raise text.wrong(
+        raise text.error(
             f"holds no vehicle, person or container{since}; write it with SUMO's --fcd-output"
         )
-    begins_s = begin(where, taken.first_s, taken.last_s, start_s, "nodes stand still")
+    begins_s = file_time_of_start(where, taken.first_s, taken.last_s, start_s, "nodes stand still")
     for mover in taken.movers:
         mover.legs = [(t - begins_s, x, y) for t, x, y in mover.legs]
     if table == "mobility":
@@ -134,11 +134,11 @@ def _on_a_plane(text: Text, found: Fcd, geo: bool, unsure: bool) -> None:
     """Places in degrees as metres; refused if they look like degrees and nothing says so."""
     places = np.array([leg[1:] for mover in found.movers for leg in mover.legs])
     if geo:
-        on_plane = iter(plane(text, places[:, 1], places[:, 0]).tolist())
+        on_plane = iter(project_to_plane(text, places[:, 1], places[:, 0]).tolist())
         for mover in found.movers:
             mover.legs = [(t, *next(on_plane)) for t, _, _ in mover.legs]
     elif unsure and (problem := degrees_problem(places)) is not None:
-        raise text.wrong(
+        raise text.error(
             f"{problem}, as SUMO writes with --fcd-output.geo; set geo = true, or false if these "
             "are metres"
         )
@@ -153,9 +153,9 @@ def _from_xml(path: Path, where: str, most: int, start_s: float | None) -> Fcd:
             reader.parser.Parse(b"", True)
     except expat.ExpatError as error:
         what = expat.ErrorString(error.code)
-        raise reader.text.wrong(f"is no XML ({what})", error.lineno) from None
+        raise reader.text.error(f"is no XML ({what})", error.lineno) from None
     except bounded.BROKEN as error:
-        raise bounded.unreadable(where, error) from None
+        raise bounded.unreadable_error(where, error) from None
     return reader.found
 
 
@@ -166,31 +166,33 @@ def _from_csv(text: Text, most: int, start_s: float | None) -> Fcd:
     movers = _Movers(text, most, start_s)
     kinds = [kind for kind in _MOVERS if f"{kind}_id" in rows]
     if not kinds:
-        raise text.wrong(
+        raise text.error(
             "no column vehicle_id, person_id or container_id; write it with SUMO's xml2csv.py"
         )
-    cells = {kind: _cells(rows, kind) for kind in kinds}
+    cells = {kind: _row_cells(rows, kind) for kind in kinds}
     for row, time_s in enumerate(times.tolist()):
         line = rows.line(row)
         if row == 0 or time_s != times[row - 1]:
-            movers.step(time_s, line)
+            movers.begin_step(time_s, line)
         for kind in kinds:
             name, x, y = next(cells[kind])
             if name:
-                x_m = _number(text, line, kind, "x", x)
-                movers.place(kind, name, x_m, _number(text, line, kind, "y", y), line)
+                x_m = _required_number(text, line, kind, "x", x)
+                movers.note_position(
+                    kind, name, x_m, _required_number(text, line, kind, "y", y), line
+                )
     return movers.found
 
 
-def _cells(rows: Columns, kind: str) -> Iterator[tuple[str, str, str]]:
-    return zip(*(rows.words(f"{kind}_{key}") for key in ("id", "x", "y")), strict=True)
+def _row_cells(rows: Columns, kind: str) -> Iterator[tuple[str, str, str]]:
+    return zip(*(rows.texts(f"{kind}_{key}") for key in ("id", "x", "y")), strict=True)
 
 
-def _number(text: Text, line: int, tag: str, key: str, word: str | None) -> float:
-    value = None if word is None else number(word)
+def _required_number(text: Text, line: int, tag: str, key: str, word: str | None) -> float:
+    value = None if word is None else parse_number(word)
     if value is None or not math.isfinite(value):
-        told = "is missing" if not word else f"is {shown(word)}"
-        raise text.wrong(f"<{tag}>: {key} {told}; it must be a finite number", line)
+        told = "is missing" if not word else f"is {quote(word)}"
+        raise text.error(f"<{tag}>: {key} {told}; it must be a finite number", line)
     return value
 
 
@@ -206,10 +208,10 @@ class _Movers:
         self._left: set[tuple[str, str]] = set()
         self._samples = 0
 
-    def step(self, time_s: float, line: int) -> None:
-        """A time step begins."""
+    def begin_step(self, time_s: float, line: int) -> None:
+        """Begin a time step."""
         if time_s <= self._time_s:
-            raise self._text.wrong(
+            raise self._text.error(
                 f"time {time_s:.12g} s after {self._time_s:.12g} s; time steps must ascend", line
             )
         if not math.isnan(self._time_s):
@@ -218,7 +220,7 @@ class _Movers:
             self.found.first_s = time_s
         self._time_s = self.found.last_s = time_s
 
-    def place(self, kind: str, name: str, x: float, y: float, line: int) -> None:
+    def note_position(self, kind: str, name: str, x: float, y: float, line: int) -> None:
         """Record the position of a mover in this time step."""
         if self._time_s < self._start_s:
             return
@@ -232,10 +234,10 @@ class _Movers:
             mover = self._by_name[kind, name] = Mover(name)
             self.found.movers.append(mover)
         if mover.legs and mover.legs[-1][0] == self._time_s:
-            raise self._text.wrong(f"{kind} {shown(name)} stands twice in this time step", line)
+            raise self._text.error(f"{kind} {quote(name)} stands twice in this time step", line)
         self._samples += 1
         if self._samples > _MOST_SAMPLES:
-            raise self._text.wrong(
+            raise self._text.error(
                 f"there are more than {_MOST_SAMPLES:,} places; write fewer with SUMO's "
                 "--device.fcd.period",
                 line,
@@ -265,13 +267,13 @@ class _Reader:
         if not self._taken:
             bounded.require_plain(chunk, self.text.where)
             if chunk[:2] in bounded.WIDE:
-                raise self.text.wrong("is text in UTF-16; save it in UTF-8")
+                raise self.text.error("is text in UTF-16; save it in UTF-8")
         self.parser.Parse(chunk, False)
         self._taken += len(chunk)
         if self._taken - max(self.parser.CurrentByteIndex, 0) > _MOST_TAG_BYTES:
-            raise self._wrong(f"a tag is longer than {_MOST_TAG_BYTES >> 20} MiB")
+            raise self._error(f"a tag is longer than {_MOST_TAG_BYTES >> 20} MiB")
         if len(self._names) > _MOST_NAMES:
-            raise self._wrong(f"has more than {_MOST_NAMES:,} names of tags and keys")
+            raise self._error(f"has more than {_MOST_NAMES:,} names of tags and keys")
 
     def _end(self, tag: str) -> None:
         self._depth -= 1
@@ -282,27 +284,29 @@ class _Reader:
             self.found.geo = said[1].lower() in ("true", "1", "yes", "on", "t", "x")
 
     def _refuse_definitions(self, *_: Any) -> None:
-        raise self._wrong("has a DOCTYPE, which no output of SUMO has; take it out")
+        raise self._error("has a DOCTYPE, which no output of SUMO has; take it out")
 
-    def _wrong(self, what: str) -> DataError:
-        return self.text.wrong(what, self.parser.CurrentLineNumber)
+    def _error(self, what: str) -> DataError:
+        return self.text.error(what, self.parser.CurrentLineNumber)
 
     def _start(self, tag: str, said: dict[str, str]) -> None:
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise self._wrong(f"tags lie more than {_DEEPEST} deep in each other")
+            raise self._error(f"tags lie more than {_DEEPEST} deep in each other")
         line = self.parser.CurrentLineNumber
         if tag == "timestep":
-            time_s = moment(said.get("time", ""))
+            time_s = parse_moment(said.get("time", ""))
             if time_s is None:
-                told = f"is {shown(said['time'])}" if "time" in said else "is missing"
-                raise self._wrong(f"<timestep>: time {told}; it must be a finite number, or H:M:S")
-            self._movers.step(time_s, line)
+                told = f"is {quote(said['time'])}" if "time" in said else "is missing"
+                raise self._error(f"<timestep>: time {told}; it must be a finite number, or H:M:S")
+            self._movers.begin_step(time_s, line)
             self._in_step = True
         elif tag in _MOVERS:
             if not self._in_step:
-                raise self._wrong(f"<{tag}> stands outside of a <timestep>")
+                raise self._error(f"<{tag}> stands outside of a <timestep>")
             if "id" not in said:
-                raise self._wrong(f"<{tag}> has no id")
-            x, y = (_number(self.text, line, tag, key, said.get(key)) for key in ("x", "y"))
-            self._movers.place(tag, said["id"], x, y, line)
+                raise self._error(f"<{tag}> has no id")
+            x, y = (
+                _required_number(self.text, line, tag, key, said.get(key)) for key in ("x", "y")
+            )
+            self._movers.note_position(tag, said["id"], x, y, line)

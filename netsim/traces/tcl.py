@@ -67,7 +67,7 @@ def statements(text: Text, script: str, line: int = 1) -> Iterator[list[Word]]:
                 line += script[at] == "\n"
                 at += 1
         else:
-            end, word = _word(text, script, at, line)
+            end, word = _read_word(text, script, at, line)
             found.append(word)
             line += script.count("\n", at, end)
             at = end
@@ -75,28 +75,28 @@ def statements(text: Text, script: str, line: int = 1) -> Iterator[list[Word]]:
         yield found
 
 
-def _word(text: Text, script: str, at: int, line: int) -> tuple[int, Word]:
+def _read_word(text: Text, script: str, at: int, line: int) -> tuple[int, Word]:
     """Read the word that begins at a place: where it ends, and the word."""
     if script[at] == '"':
         end = at + 1
         while end < len(script) and script[end] != '"':
             end += 2 if script[end] == "\\" else 1
         if end >= len(script):
-            raise text.wrong('a quote (") has no end', line)
+            raise text.error('a quote (") has no end', line)
         return end + 1, Word(script[at + 1 : end], line, True)
     if script[at] == "{":
-        end = _closed(text, script, at, line)
+        end = _find_closing(text, script, at, line)
         return end, Word(script[at + 1 : end - 1], line, True)
     end = at
     while end < len(script) and not script[end].isspace() and script[end] != ";":
         if script[end] == "[":
-            end = _closed(text, script, end, line)
+            end = _find_closing(text, script, end, line)
         else:
             end += 2 if script[end] == "\\" and script[end + 1 : end + 2] != "\n" else 1
     return min(end, len(script)), Word(script[at:end], line, False)
 
 
-def _closed(text: Text, script: str, at: int, line: int) -> int:
+def _find_closing(text: Text, script: str, at: int, line: int) -> int:
     """Behind the brace or bracket that closes the one at a place."""
     opening, closing, depth, end = script[at], _CLOSING[script[at]], 0, at
     while end < len(script):
@@ -104,4 +104,4 @@ def _closed(text: Text, script: str, at: int, line: int) -> int:
         end += 2 if script[end] == "\\" else 1
         if depth == 0:
             return end
-    raise text.wrong(f"a {opening} has no {closing}", line)
+    raise text.error(f"a {opening} has no {closing}", line)

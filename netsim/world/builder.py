@@ -31,17 +31,17 @@ from netsim.topology.churn import Timeline, timeline
 from netsim.topology.mobility import Track
 from netsim.traces import remarks
 from netsim.traces.contacts import Meetings
-from netsim.traces.input_files import InputFile, noting
+from netsim.traces.input_files import InputFile, collect_files
 from netsim.units import to_ns
 from netsim.world.device import torch_device
 from netsim.world.drifting import DataChange
-from netsim.world.fidelity import Fidelity, chosen
+from netsim.world.fidelity import Fidelity, choose_level
 from netsim.world.initial_models import initial_models
 from netsim.world.local_data import learning_nodes, local_data, malicious_nodes
 from netsim.world.memory import Need, of_data
 from netsim.world.minibatch_check import require_trainable
 from netsim.world.neighbours import neighbours
-from netsim.world.placement import distances, placed, starting_heights_m
+from netsim.world.placement import distances, place_nodes, starting_heights_m
 from netsim.world.radios import radios
 from netsim.world.wires import wires
 
@@ -155,25 +155,25 @@ def build(
     ScenarioError
         If the scenario asks for what is not there: samples, a device, a reachable count.
     """
-    with ambient.as_new(), noting() as files, remarks.noting() as notes:
-        world = _built(scenario, data_folder, doing)
+    with ambient.as_new(), collect_files() as files, remarks.collect_remarks() as notes:
+        world = _build_world(scenario, data_folder, doing)
     return replace(world, inputs=files.hashed(), notes=notes)
 
 
-def _built(
-    scenario: Scenario, data_folder: Path | None, told: Callable[[str], object] | None
+def _build_world(
+    scenario: Scenario, data_folder: Path | None, listener: Callable[[str], object] | None
 ) -> World:
-    """The world, its input files aside.
+    """Build the world, without the list of its input files.
 
     Parameters
     ----------
-    scenario, data_folder, told
+    scenario, data_folder, listener
         As of `build`.
     """
 
-    def doing(words: str) -> None:
-        if told is not None:
-            told(words)
+    def report(words: str) -> None:
+        if listener is not None:
+            listener(words)
 
     streams = Streams(scenario.seed)
     folder = data_folder if scenario.data.path is None else Path(scenario.data.path)
@@ -181,11 +181,11 @@ def _built(
     dtype = torch.float64 if scenario.training.dtype == "float64" else torch.float32
 
     # where they are
-    doing("placing the nodes")
-    positions_m, track = placed(scenario, streams, folder)
+    report("placing the nodes")
+    positions_m, track = place_nodes(scenario, streams, folder)
 
     # what they learn from
-    doing(f"reading the data set {getattr(scenario.data, 'kind', '')}")
+    report(f"reading the data set {getattr(scenario.data, 'kind', '')}")
     reading = of_data(scenario)
     if reading is not None:
         try:
@@ -199,7 +199,7 @@ def _built(
     shards, data_changes = local_data(
         scenario, samples, examples, roles, malicious, streams, device, dtype
     )
-    doing("making the first models")
+    report("making the first models")
     architectures, initial, need = initial_models(scenario, examples, streams, device, dtype)
     require_trainable(scenario, architectures, shards)
 
@@ -217,7 +217,7 @@ def _built(
         )
 
     # what links them
-    doing("laying out the links")
+    report("laying out the links")
     wiring = wires(scenario, roles, streams, folder)
     radio = radios(scenario, positions_m, streams, track, folder)
     range_m = None if radio.budget is None else radio.budget.range_m
@@ -230,8 +230,10 @@ def _built(
     known, meetings = neighbours(scenario, site)
     level = None
     if radio.budget is not None:
-        level = chosen(scenario, radio.budget, distances(positions_m, track, heights_m), known)
-        scenario = level.of(scenario)
+        level = choose_level(
+            scenario, radio.budget, distances(positions_m, track, heights_m), known
+        )
+        scenario = level.apply_to(scenario)
 
     world = World(
         scenario=scenario,
@@ -263,10 +265,10 @@ def _built(
         notes=remarks.Notes(),
         later=(),
     )
-    return replace(world, later=tuple(_later(world, site)))
+    return replace(world, later=tuple(_changed_worlds(world, site)))
 
 
-def _later(world: World, site: Site) -> Iterator[tuple[int, World]]:
+def _changed_worlds(world: World, site: Site) -> Iterator[tuple[int, World]]:
     """The worlds that a scenario's changes make, and from when on [ns].
 
     Raises
@@ -275,7 +277,7 @@ def _later(world: World, site: Site) -> Iterator[tuple[int, World]]:
         If a change would make other nodes neighbours.
     """
     for at_s, changed in world.scenario.later:
-        scenario = changed if world.fidelity is None else world.fidelity.of(changed)
+        scenario = changed if world.fidelity is None else world.fidelity.apply_to(changed)
         wiring = wires(scenario, world.roles, world.streams, site.folder)
         radio = radios(scenario, world.positions_m, world.streams, world.track, site.folder)
         range_m = None if radio.budget is None else radio.budget.range_m

@@ -61,7 +61,7 @@ class Fidelity(NamedTuple):
         how = "frame by frame" if self.level == "packet" else "message by message"
         return [f'[radio] fidelity = "auto": played {how}: {self.reason}'] if self.open else []
 
-    def of(self, scenario: Scenario) -> Scenario:
+    def apply_to(self, scenario: Scenario) -> Scenario:
         """A scenario with this level in place of "auto"."""
         radio = scenario.radio
         if radio is None or radio.fidelity != "auto":
@@ -97,7 +97,7 @@ def without_places(scenario: Scenario) -> Fidelity | None:
         return Fidelity(
             "message", "all senders hear each other without sensitivity_dbm and carrier_sense_m"
         )
-    if any(_differs(later, scenario) for _, later in scenario.later):
+    if any(_has_other_radio(later, scenario) for _, later in scenario.later):
         return Fidelity("message", "the radio changes in mid-run, which frames can't")
     try:
         Radio.model_validate(radio.model_dump(exclude_unset=True) | {"fidelity": "packet"})
@@ -119,8 +119,8 @@ def _packets_outlast_fades(radio: Radio) -> str:
     return f"packets last up to {packet_s:.3g} s, at the lowest rate, and fades {fade_s:.3g} s"
 
 
-def _differs(later: Scenario, scenario: Scenario) -> bool:
-    """True if the radio or the nodes are others later, whatever the level is called."""
+def _has_other_radio(later: Scenario, scenario: Scenario) -> bool:
+    """Return whether a later change gives another radio or other nodes, levels aside."""
     radio, now = later.radio, scenario.radio
     if radio is None or now is None:
         return radio is not now
@@ -128,7 +128,7 @@ def _differs(later: Scenario, scenario: Scenario) -> bool:
     return (radio.model_copy(update=level), later.nodes) != (now, scenario.nodes)
 
 
-def chosen(
+def choose_level(
     scenario: Scenario,
     budget: LinkBudget,
     distance_m: Callable[[int, int, int], float] | None,
@@ -151,7 +151,9 @@ def chosen(
     assert radio is not None
     if radio.fidelity == "message":
         free = radio.model_copy(update={"fidelity": "auto"})
-        better = chosen(scenario.model_copy(update={"radio": free}), budget, distance_m, neighbours)
+        better = choose_level(
+            scenario.model_copy(update={"radio": free}), budget, distance_m, neighbours
+        )
         missed = better.reason if better.level == "packet" else ""
         return Fidelity("message", "the scenario says so", open=False, missed=missed)
     found = without_places(scenario)
@@ -160,7 +162,7 @@ def chosen(
     moving = budget.mean_snr.moving
     looks = np.linspace(0.0, to_ns(scenario.horizon_s), LOOKS if moving else 1)
     for time_ns in map(int, looks):
-        hidden = _hidden(scenario, budget, distance_m, neighbours, time_ns)
+        hidden = _find_hidden(scenario, budget, distance_m, neighbours, time_ns)
         if hidden is not None:
             one, other, receiver = hidden
             when = f" at {time_ns / 1e9:g} s" if moving else ""
@@ -171,7 +173,7 @@ def chosen(
     return Fidelity("message", f"senders that reach one receiver hear each other{when}")
 
 
-def _hidden(
+def _find_hidden(
     scenario: Scenario,
     budget: LinkBudget,
     distance_m: Callable[[int, int, int], float] | None,
@@ -185,7 +187,7 @@ def _hidden(
     np.fill_diagonal(snr, 0.0)
     hear = np.minimum(snr, snr.T) >= radio.sensitivity
     if radio.mac.range_m is not None and distance_m is not None:
-        hear &= _within(radio.mac.range_m, distance_m, nodes, time_ns)
+        hear &= _pairs_within(radio.mac.range_m, distance_m, nodes, time_ns)
     talks = np.zeros((nodes, nodes), dtype=np.bool_)
     for node, others in enumerate(neighbours):
         talks[node, list(others)] = True
@@ -201,7 +203,7 @@ def _hidden(
     return None
 
 
-def _within(
+def _pairs_within(
     range_m: float, distance_m: Callable[[int, int, int], float], nodes: int, time_ns: int
 ) -> NDArray[np.bool_]:
     near = np.zeros((nodes, nodes), dtype=np.bool_)

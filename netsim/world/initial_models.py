@@ -34,7 +34,7 @@ def _values_of(kind: ModelKind, examples: Examples, dtype: torch.dtype) -> int:
     ScenarioError
         If it can't be built, or has numbers of another kind than `dtype` holds.
     """
-    where = _named(kind)
+    where = _model_label(kind)
     build = partial(kind.build, examples.input_shape, examples.num_outputs)
     try:
         with ALONE, torch.random.fork_rng(devices=[]):
@@ -79,12 +79,13 @@ def _require_room(
     try:
         need.require("choose smaller layers or fewer nodes, or set [run] spill_dir")
     except ScenarioError as error:
-        where = f"{_named(scenario.model[largest])}: has {values[largest]:,} parameters, and a run"
+        label = _model_label(scenario.model[largest])
+        where = f"{label}: has {values[largest]:,} parameters, and a run"
         raise ScenarioError(f"{where} {error}") from None
     return need
 
 
-def _probed(where: str, module: torch.nn.Module, examples: Examples) -> Traits:
+def _probe_model(where: str, module: torch.nn.Module, examples: Examples) -> Traits:
     """Probe a model; raise ScenarioError if it gives something else than the task needs.
 
     Parameters
@@ -137,7 +138,7 @@ def _require_kept(scenario: Scenario, where: str, layout: Architecture) -> None:
             )
 
 
-def _named(kind: ModelKind) -> str:
+def _model_label(kind: ModelKind) -> str:
     """Name a model in errors."""
     return f'[model] kind = "{kind.kind}"'  # type: ignore[attr-defined]
 
@@ -185,7 +186,7 @@ def initial_models(
 
     forms: dict[int, list[tuple[str, tuple[int, ...]]]] = {}
 
-    def made(which: int, *node: int) -> torch.nn.Module:
+    def make_model(which: int, *node: int) -> torch.nn.Module:
         seed = streams.key("initial model", which, *node)
         with seeded(torch.device("cpu"), seed & 0x7FFFFFFFFFFFFFFF):
             module = kinds[which].build(examples.input_shape, examples.num_outputs)
@@ -193,21 +194,21 @@ def initial_models(
         form = [(key, () if is_lazy(one) else tuple(one.shape)) for key, one in tensors]
         if forms.setdefault(which, form) != form:
             raise ScenarioError(
-                f"{_named(kinds[which])}: makes a model of another form at each call; all nodes "
-                "that have it need one form"
+                f"{_model_label(kinds[which])}: makes a model of another form at each call; all "
+                "nodes that have it need one form"
             )
         return module
 
     for which, kind in enumerate(kinds):
-        where, module = _named(kind), made(which)
+        where, module = _model_label(kind), make_model(which)
         name = type(kind).__name__
         require_real(where, module, dtype)
         kind.require_inputs(examples.x, examples.num_outputs)
-        traits = _probed(where, module, examples)._replace(
+        traits = _probe_model(where, module, examples)._replace(
             look_seed=streams.key("look", which) & 0x7FFFFFFFFFFFFFFF
         )
         if not scenario.training.common_initial:
-            own = whole_buffers(made(which, which))
+            own = whole_buffers(make_model(which, which))
             drawn = [n for n, b in whole_buffers(module).items() if not torch.equal(b, own[n])]
             traits = traits._replace(whole=tuple(dict.fromkeys((*traits.whole, *drawn))))
         head = getattr(kind, "head", None) or "head"
@@ -215,7 +216,7 @@ def initial_models(
             *(name, module, device, dtype, num_outputs),
             traits=traits,
             head=head,
-            fresh=partial(made, which),
+            fresh=partial(make_model, which),
         )
         _require_kept(scenario, where, layout)
         layouts.append(layout)
@@ -225,6 +226,6 @@ def initial_models(
         if scenario.training.common_initial:
             rows.append(common[which])
         else:
-            rows.append(_row(made(which, node), layouts[which]).to(device))
+            rows.append(_row(make_model(which, node), layouts[which]).to(device))
     chosen = tuple(layouts[i % len(kinds)] for i in range(scenario.nodes.count))
     return chosen, tuple(rows), need

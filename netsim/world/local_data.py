@@ -100,11 +100,11 @@ def local_data(
     if not learners:
         raise ScenarioError("[nodes] groups: every node is a server; none holds data")
     if isinstance(scenario.data, NoData):
-        return _nothing(scenario, examples, roles, streams, device, dtype), ()
+        return _empty_shards(scenario, examples, roles, streams, device, dtype), ()
     pool = Pool(samples, _classes(scenario, samples))
     parts = pool.split(scenario.data.partition, len(learners), streams)
     course = course_of(scenario, learners, parts, pool)
-    split, held_out = _cut(course, parts, scenario.data.validation, streams)
+    split, held_out = _cut_validation(course, parts, scenario.data.validation, streams)
 
     def limited(pool: np.ndarray, purpose: str) -> np.ndarray:
         order = pool[streams.permutation(purpose, n=len(pool))]
@@ -119,7 +119,7 @@ def local_data(
         NodeRows(train, validation, plan.part.test)
         for plan, (train, validation) in zip(course.shards, split, strict=True)
     ]
-    own, copies = _relabelled(scenario, samples, course, own, common, malicious)
+    own, copies = _relabel_rows(scenario, samples, course, own, common, malicious)
     if copies is not None and len(copies.sources):
         index = torch.from_numpy(copies.sources).to(device)
         x = torch.cat([x, x[index]])
@@ -136,7 +136,7 @@ def local_data(
     return shards, tuple(course.changes)
 
 
-def _nothing(
+def _empty_shards(
     scenario: Scenario,
     examples: Examples,
     roles: tuple[str, ...],
@@ -144,7 +144,7 @@ def _nothing(
     device: torch.device,
     dtype: torch.dtype,
 ) -> Shards:
-    """The samples of nodes that have none.
+    """Shards of nodes without samples.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def _nothing(
     return Shards(x, y, rows, common, scenario.training.batch_size, streams, None, scenario.task)
 
 
-def _cut(
+def _cut_validation(
     course: Course, parts: Sequence[Shard], fraction: float, streams: Streams
 ) -> tuple[list[tuple[Rows, Rows]], Rows]:
     """Training and validation rows of each shard of the course; all that are set aside at first.
@@ -182,7 +182,7 @@ def _cut(
     return [known[id(plan.part)] for plan in course.shards], held_out
 
 
-def _relabelled(
+def _relabel_rows(
     scenario: Scenario,
     samples: Samples,
     course: Course,

@@ -78,10 +78,9 @@ class Need:
 
     def __str__(self) -> str:
         most = sorted(self.parts, key=lambda part: -part.size)[:3]
-        told = ", ".join(f"{part.what} {_amount(part.size)}" for part in most)
-        return (
-            f"{_amount(self.size)} of memory ({told}), and {self.where} has {_amount(self.there)}"
-        )
+        told = ", ".join(f"{part.what} {_format_bytes(part.size)}" for part in most)
+        there = _format_bytes(self.there)
+        return f"{_format_bytes(self.size)} of memory ({told}), and {self.where} has {there}"
 
     def require(self, remedy: str) -> None:
         """Raise ScenarioError if it can't fit, even if it is `FACTOR` times less than estimated."""
@@ -175,14 +174,14 @@ def _of_rows(scenario: Scenario, each: Sequence[tuple[int, int]]) -> float:
     each : sequence of (int, int)
         How many nodes have a model of so many values.
     """
-    item, copies = _item_bytes(scenario), ROWS_PER_NODE + _states(scenario)
+    item, copies = _item_bytes(scenario), ROWS_PER_NODE + _optimizer_states(scenario)
     size = float(sum((users * copies + ROWS) * length * item for users, length in each))
     if not scenario.run.spill_dir:
         return size
     return min(size, 1e9 * scenario.run.spill_above_gb)
 
 
-def _states(scenario: Scenario) -> int:
+def _optimizer_states(scenario: Scenario) -> int:
     """Values as long as a model that an optimiser keeps beside it."""
     used = [scenario.training_of(entry) for entry in scenario.algorithm]
     return max(2 if t.optimizer == "adam" else int(t.momentum > 0) for t in used)
@@ -210,13 +209,17 @@ def _of_cgroups() -> Iterator[float]:
     for line in _text(_PROC / "self" / "cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers == "":
-            yield from _left(path, _CGROUPS, "memory.max", "memory.current", "inactive_file")
+            yield from _remaining_bytes(
+                path, _CGROUPS, "memory.max", "memory.current", "inactive_file"
+            )
         elif "memory" in controllers.split(","):
             names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
-            yield from _left(path, _CGROUPS / "memory", *names)
+            yield from _remaining_bytes(path, _CGROUPS / "memory", *names)
 
 
-def _left(path: str, root: Path, limit: str, usage: str, given_up: str) -> Iterator[float]:
+def _remaining_bytes(
+    path: str, root: Path, limit: str, usage: str, given_up: str
+) -> Iterator[float]:
     """Limit less usage of a group and of those above it; pages of files can be given up.
 
     Parameters
@@ -250,5 +253,5 @@ def _item_bytes(scenario: Scenario) -> int:
     return 8 if scenario.training.dtype == "float64" else 4
 
 
-def _amount(size: float) -> str:
+def _format_bytes(size: float) -> str:
     return f"{size / 2**30:,.3g} GiB" if size >= 2**30 else f"{size / 2**20:,.0f} MiB"

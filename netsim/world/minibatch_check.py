@@ -52,7 +52,7 @@ def require_trainable(
             kind = scenario.model[architectures.index(architecture) % len(scenario.model)]
             if type(kind).__module__.startswith("netsim.models."):  # these take all other sizes
                 new = {s: new[s] for s in new if s == 1 and architecture.normalises_batches}
-            _try(architecture, new, batch_size, shards)
+            _try_sizes(architecture, new, batch_size, shards)
             tried |= at.keys()
 
 
@@ -64,13 +64,13 @@ def _sizes(samples: int, batch_size: int) -> set[int]:
     )
 
 
-def _chosen(sizes: Iterable[int]) -> list[int]:
+def _sizes_to_try(sizes: Iterable[int]) -> list[int]:
     """The sizes to try, ascending."""
     ordered = sorted(sizes)
     return ordered if len(ordered) <= _MOST_SIZES else [*ordered[: _MOST_SIZES - 1], ordered[-1]]
 
 
-def _try(
+def _try_sizes(
     architecture: Architecture, shard_of: Mapping[int, int], batch_size: int, shards: Shards
 ) -> None:
     """Run a model in training mode on so many samples, the smallest minibatch first.
@@ -83,7 +83,7 @@ def _try(
     batch_size : int
     shards : Shards
     """
-    sizes = _chosen(shard_of)
+    sizes = _sizes_to_try(shard_of)
     if not sizes:
         return
     try:

@@ -16,7 +16,7 @@ from netsim.topology.mobility.static import Static
 from netsim.traces.geodesy import degrees_problem
 
 
-def placed(
+def place_nodes(
     scenario: Scenario, streams: Streams, folder: Path | None
 ) -> tuple[NDArray[np.float64] | None, Track | None]:
     """Return the first positions of nodes, and their movements from there.
@@ -60,7 +60,7 @@ def placed(
         tracks.append(law.track(np.where(mine[:, None], positions, 0.0), radius_m, streams, folder))
     track: Track | None = tracks[0]
     if len(laws) > 1:
-        track = _together([tracks[number] for number in by_node], positions, scenario)
+        track = _combine_tracks([tracks[number] for number in by_node], positions, scenario)
     if track is not None:
         positions = track.at(range(scenario.nodes.count), 0)
     return positions, track
@@ -80,10 +80,10 @@ def _number_of(law: Mobility, laws: list[Mobility]) -> int:
     return laws.index(law)
 
 
-def _together(
+def _combine_tracks(
     tracks: Sequence[Track | None], start_m: NDArray[np.float64], scenario: Scenario
 ) -> Track | None:
-    """One track of nodes that have a law each, or stay."""
+    """Combine nodes' tracks, None of one that stays, into one; None if all stay."""
     if not any(tracks):
         return None
     if not any(isinstance(track, HighTrack) for track in tracks):

@@ -43,7 +43,7 @@ def remarks(world: World) -> list[str]:
         *_of_radio(world),
         *_of_movement(world),
         *world.notes.remarks(world.scenario.horizon_s),
-        *(f"[data] {text}" for text in (columns.told() if columns else ())),
+        *(f"[data] {text}" for text in (columns.sentences() if columns else ())),
         *_of_classes(world),
     ]
     return list(dict.fromkeys(map(one_line, found)))
@@ -150,7 +150,7 @@ def _of_radio(world: World) -> list[str]:
     radio, budget = world.scenario.radio, world.budget
     if radio is None or budget is None:
         return []
-    best, pair = budget.strongest(world.neighbours[:_LOOKED_AT])
+    best, pair = budget.strongest_link(world.neighbours[:_LOOKED_AT])
     found = []
     packet_bytes = radio.packet_payload_bytes + radio.packet_header_bytes
     most_bytes = radio.rate.longest_bytes

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from netsim.errors import ScenarioError
-from netsim.links.wired.plan import Wiring, read
+from netsim.links.wired.plan import Wiring, read_wiring
 from netsim.rng import Streams
 from netsim.scenario.nodes import SERVER
 from netsim.scenario.tables import Scenario
@@ -39,4 +39,4 @@ def wires(
     up_bps = scenario.nodes.of_groups("uplink_bps")
     down_bps = scenario.nodes.of_groups("downlink_bps")
     traced = [role != SERVER for role in roles]
-    return read(scenario.link, up_bps, down_bps, traced, streams, folder, stated)
+    return read_wiring(scenario.link, up_bps, down_bps, traced, streams, folder, stated)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from algorithms.dpfl import batched_greedy_collaborators, greedy_collaborators
-from netsim.learning.select import acceptance, greedy, pooled
+from netsim.learning.select import acceptance_probability, greedy, pooled
 
 
 def loss_of(target):
@@ -72,10 +72,10 @@ def test_a_triple_is_found_though_every_pair_hurts():
 
 
 def test_equal_gains_are_a_fair_coin_and_none_at_all_adds():
-    assert acceptance(1.0, 0.5, 1.0, 0.5) == 0.5
-    assert acceptance(1.0, 1.0, 1.0, 1.0) == 1.0
-    assert acceptance(1.0, 2.0, 1.0, 2.0) == 1.0
-    assert acceptance(1.0, 2.0, 1.0, 0.5) == 0.0
+    assert acceptance_probability(1.0, 0.5, 1.0, 0.5) == 0.5
+    assert acceptance_probability(1.0, 1.0, 1.0, 1.0) == 1.0
+    assert acceptance_probability(1.0, 2.0, 1.0, 2.0) == 1.0
+    assert acceptance_probability(1.0, 2.0, 1.0, 0.5) == 0.0
 
 
 @pytest.mark.parametrize("budget", [1, 2, 3, 4, 9])

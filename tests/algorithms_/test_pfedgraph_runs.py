@@ -383,7 +383,7 @@ def test_models_that_come_after_the_deadline_are_known_in_the_next_round(play, p
         assert set(numbers) == {1}  # nobody's model is there in time but the own
     else:
         assert not numbers
-    assert sum(node.inbox.unread() for node in run.parts) == 0
+    assert sum(node.inbox.unread_count() for node in run.parts) == 0
 
 
 @pytest.mark.thinned(32)

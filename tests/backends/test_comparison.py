@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from netsim.backends.comparison import Comparison, Outcome, difference
+from netsim.backends.comparison import Comparison, Outcome, describe_difference
 from netsim.backends.sequential import Sequential
 from netsim.learning.jobs import Optimizer
 
@@ -42,7 +42,7 @@ def away(comparison, exact, share):
 def test_a_backend_only_rounds_if_it_is_as_near_to_float64_as_pytorch(
     built, comparison, of_plain, of_ours, only_rounds
 ):
-    exact = comparison._trained(0, torch.float64)
+    exact = comparison._train_in_plain_loop(0, torch.float64)
     plain, ours = (away(comparison, exact, share) for share in (of_plain, of_ours))
     right = Sequential(built.shards, built.streams)
     assert comparison._only_rounds(right, ours, plain, 0) is only_rounds
@@ -82,20 +82,20 @@ def amplifying(build):
 def test_a_backend_is_kept_where_the_model_amplifies_rounding(build, play, backend):
     made = amplifying(build)
     comparison = Comparison(made.architectures[0], made.shards, made.streams, Optimizer("sgd", 0.1))
-    exact, plain = comparison._trained(0, torch.float64), comparison._plain(0)
+    exact, plain = comparison._train_in_plain_loop(0, torch.float64), comparison._plain_outcome(0)
     single = Outcome(exact.row.float(), exact.outputs.float())
-    assert difference(made.architectures[0], plain, single, comparison.start) is not None
+    assert describe_difference(made.architectures[0], plain, single, comparison.start) is not None
 
     def program(node, keep):
         yield node.train(node.initial(), steps=1)
 
     played = play(made, program, backend)
-    (choice,) = played.simulation.learning.routes.described().values()
+    (choice,) = played.simulation.learning.routes.as_dict().values()
     assert choice["source"] == "[run] backend", choice
 
 
 def test_the_loop_in_float64_is_the_same_training(comparison):
-    exact, plain = comparison._trained(0, torch.float64), comparison._plain(0)
+    exact, plain = comparison._train_in_plain_loop(0, torch.float64), comparison._plain_outcome(0)
     assert exact.row.dtype == torch.float64
     moved = (plain.row - comparison.start).abs().max()
     assert (exact.row - plain.row).abs().max() < 1e-4 * moved
@@ -105,8 +105,8 @@ def test_what_another_last_bit_of_the_start_makes_is_no_difference(build):
     """Also for the sequential backend, which float64 does not judge alone."""
     made = amplifying(build)
     comparison = Comparison(made.architectures[0], made.shards, made.streams, Optimizer("sgd", 0.1))
-    plain, ours = comparison._plain(0), comparison._trained(0, nudged=99)
-    assert difference(made.architectures[0], ours, plain, comparison.start) is not None
+    plain, ours = comparison._plain_outcome(0), comparison._train_in_plain_loop(0, nudged=99)
+    assert describe_difference(made.architectures[0], ours, plain, comparison.start) is not None
     right = Sequential(made.shards, made.streams)
     assert comparison._only_amplifies(right, ours, plain, 0)
     assert not comparison._only_amplifies(Mistaken(made.shards, made.streams), ours, plain, 0)
@@ -114,8 +114,10 @@ def test_what_another_last_bit_of_the_start_makes_is_no_difference(build):
 
 @pytest.mark.parametrize("share", [0.02, 0.5])
 def test_what_no_last_bit_makes_is_a_difference(built, comparison, share):
-    plain, right = comparison._plain(0), Sequential(built.shards, built.streams)
-    assert comparison._only_amplifies(right, comparison._trained(0, nudged=99), plain, 0)
+    plain, right = comparison._plain_outcome(0), Sequential(built.shards, built.streams)
+    assert comparison._only_amplifies(
+        right, comparison._train_in_plain_loop(0, nudged=99), plain, 0
+    )
     assert not comparison._only_amplifies(right, away(comparison, plain, share), plain, 0)
 
 
@@ -131,6 +133,6 @@ def test_a_frozen_tensor_tells_as_much_as_others(build):
 
     architecture.fresh = frozen
     comparison = Comparison(architecture, made.shards, made.streams, Optimizer("sgd", 0.1))
-    plain, ours = comparison._plain(0), comparison._trained(0, nudged=99)
+    plain, ours = comparison._plain_outcome(0), comparison._train_in_plain_loop(0, nudged=99)
     nobody = object()  # float64 is not asked
     assert comparison._only_amplifies(nobody, ours, plain, 0)

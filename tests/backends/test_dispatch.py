@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from netsim import world
 from netsim.backends import route_tables
-from netsim.backends.dispatch import choose
-from netsim.backends.native.library import load, why_missing
+from netsim.backends.dispatch import choose_routes
+from netsim.backends.native.library import load_library, why_missing
 from netsim.backends.route import Route
 from netsim.campaign import tuning
 from netsim.console.app import app
@@ -65,7 +65,7 @@ def signature():
 def write(path, name, **keys):
     """A table with one route, as measured with the kernel that is here."""
     if why_missing() is None:
-        keys = {"native": load().variant().name, **keys}
+        keys = {"native": load_library().variant().name, **keys}
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = [f'[route."{name}"]', *(f"{k} = {json.dumps(v)}" for k, v in keys.items())]
     path.write_text("\n".join(lines) + "\n")
@@ -97,7 +97,9 @@ def test_no_test_reads_the_table_of_whoever_runs_it():
 def test_the_shipped_rules_go_by_nodes_and_model(nodes, model, batch_size, way):
     tables = tomllib.loads(SCENARIO.format(nodes=nodes)) | {"model": model}
     built = world.build(from_dict(tables))
-    chosen = route_tables.ruled(built.architectures[0], nodes, batch_size, knows_native=False)
+    chosen = route_tables.route_by_rules(
+        built.architectures[0], nodes, batch_size, knows_native=False
+    )
     assert chosen.train == way
 
 
@@ -105,7 +107,7 @@ def test_a_known_model_runs_natively_but_a_few_small_ones_are_evaluated_one_by_o
     tables = tomllib.loads(SCENARIO.format(nodes=3))
     architecture = world.build(from_dict(tables)).architectures[0]
     for nodes, infer in ((1, "sequential"), (4, "sequential"), (5, "native"), (100, "native")):
-        route = route_tables.ruled(architecture, nodes, 10, knows_native=True)
+        route = route_tables.route_by_rules(architecture, nodes, 10, knows_native=True)
         assert (route.train, route.infer) == ("native", infer)
 
 
@@ -222,7 +224,7 @@ def test_tune_measures_and_keeps_what_it_knew_of_other_models(
     assert found.keys() == {other, signature}
     assert found[signature].lanes == 16
     has = why_missing() is None
-    assert found[signature].native == (load().variant().name if has else None)
+    assert found[signature].native == (load_library().variant().name if has else None)
     said = " ".join(result.output.split())
     assert "job native stacked sequential chosen" in said
     assert all(purpose in said for purpose in ("train", "loss", "infer"))
@@ -257,7 +259,7 @@ def test_losses_of_an_algorithms_own_run_natively_where_that_pays(
     kind = family("netsim.models")[model["kind"]].model_validate(model)
     module = kind.build((1, 28, 28), 10)
     layout = build_architecture("m", module, torch.device("cpu"), torch.float32, 10)
-    routes = choose({layout: nodes}, 10, backend, {}, {layout: "plain"})
+    routes = choose_routes({layout: nodes}, 10, backend, {}, {layout: "plain"})
     (route,) = routes.by_signature().values()
     assert route.loss == way
 
@@ -281,5 +283,5 @@ def test_losses_that_the_kernel_does_not_know_take_the_way_that_pays(
     kind = family("netsim.models")[model["kind"]].model_validate(model)
     module = kind.build((1, 28, 28), 10)
     layout = build_architecture("m", module, torch.device("cpu"), torch.float32, 10)
-    routes = choose({layout: nodes}, batch, backend, {}, {layout: "plain"})
+    routes = choose_routes({layout: nodes}, batch, backend, {}, {layout: "plain"})
     assert routes.unknown_losses(layout) == way

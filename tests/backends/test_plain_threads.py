@@ -60,7 +60,7 @@ def at_work(monkeypatch):
         names.append(threading.current_thread().name)
         return run(self, job)
 
-    monkeypatch.setattr(Sharing, "pays", lambda self: True)
+    monkeypatch.setattr(Sharing, "is_worthwhile", lambda self: True)
     monkeypatch.setattr(plain_threads.ThreadPlain, "run", noted)
     return names
 

@@ -12,7 +12,7 @@ import netsim
 from netsim import api, engine, world
 from netsim.backends.native.library import why_missing
 from netsim.errors import ScenarioError
-from netsim.learning.architecture import moved
+from netsim.learning.architecture import move_module
 from netsim.learning.global_draws import mask_seed
 from netsim.learning.jobs import BatchKey
 from netsim.python_api.scenario import kinds_for
@@ -102,7 +102,7 @@ def plain(name, dtype, node):
     """The module of a node after a loop as PyTorch's users write it."""
     here = built(name, dtype)
     # As `.to(dtype)`, which would make two of one buffer that two layers have.
-    model = moved(zoo.ZOO[name].module(), torch.device("cpu"), getattr(torch, dtype))
+    model = move_module(zoo.ZOO[name].module(), torch.device("cpu"), getattr(torch, dtype))
     model.train()
     rows = here.shards.split_rows(node, "train")
     free = [p for p in model.parameters() if p.requires_grad]

@@ -92,7 +92,7 @@ def interrupted(arq: Arq, rng, packets: int, cuts, want_mask: bool = True) -> Tr
             sending.rewind(rng, cut)
             used = cut
         attempts.append(used)
-        if sending.over or used != cut:
+        if sending.is_done or used != cut:
             break
     arrived = sending.arrived(rng) if want_mask else None
     delivered = sending.delivered
@@ -281,7 +281,7 @@ def test_a_copy_goes_its_own_way(arq):
     sending.attempt(generator(1), 20, 0.1)
     same, before = sending.copy(), sending.delivered
     same.attempt(generator(2), None, 0.1)
-    assert (sending.delivered, sending.over) == (before, False)
+    assert (sending.delivered, sending.is_done) == (before, False)
     assert sending.arrived(generator(3)).sum() == before
     assert same.delivered > before
 

@@ -94,11 +94,11 @@ def test_it_is_reciprocal_and_belongs_to_places(kind):
         row = means.snr(i, range(4), 0)
         for j in range(4):
             if i != j:
-                assert means.pair(i, j, 0) == means.pair(j, i, 0) == row[j]
-    assert means.pair(0, 2, 0) == means.pair(0, 3, 0)
-    assert means.pair(0, 2, 0) != PlacedMeanSnr(
+                assert means.pair_snr(i, j, 0) == means.pair_snr(j, i, 0) == row[j]
+    assert means.pair_snr(0, 2, 0) == means.pair_snr(0, 3, 0)
+    assert means.pair_snr(0, 2, 0) != PlacedMeanSnr(
         radio, (20.0,) * 4, at_m, Streams(6), math.inf
-    ).pair(0, 2, 0)
+    ).pair_snr(0, 2, 0)
 
 
 @pytest.mark.parametrize("kind", ["correlated_ends", "nesh"])

@@ -90,7 +90,7 @@ CASES = [  # packets [s], y and z of both, e, by how much throughput may be off
 def test_two_hidden_senders(frames_s, y, z, error, within):
     """Attempts and throughput of both, and losses at each stage."""
     problem = apart(frames_s, (y, y), (z, z), error)
-    assert two_hidden_senders.applies(MAC, problem)
+    assert two_hidden_senders.is_applicable(MAC, problem)
     access = fixed_point.solve(MAC, problem)
     attempts_hz, by_stage = simulated(frames_s, (y, y), (z, z), error, 120_000)
     for one, true_hz in zip(access, attempts_hz, strict=True):
@@ -139,7 +139,7 @@ def by_attempts(by_stage):
 def test_hidden_senders_that_spoil_a_packet_in_part(frames_s, y, z, within):
     """Stages taken as independent; one on the air begins anew while the same packet is sent."""
     problem = apart(frames_s, y, z)
-    assert not two_hidden_senders.applies(MAC, problem)
+    assert not two_hidden_senders.is_applicable(MAC, problem)
     attempts_hz, by_stage = simulated(frames_s, y, z, 0.0, 150_000)
     true_hz = attempts_hz * (1 - np.array([mean for mean, _ in by_attempts(by_stage)]))
     access = fixed_point.solve_many(MAC, problem)
@@ -149,16 +149,16 @@ def test_hidden_senders_that_spoil_a_packet_in_part(frames_s, y, z, within):
 def test_the_chain_is_for_two_unicasts_that_spoil_each_other():
     frames_s, one = (1e-3, 1e-3), (1.0, 1.0)
     two = apart(frames_s, one, one)
-    assert two_hidden_senders.applies(MAC, two)
-    assert not two_hidden_senders.applies(MAC, apart((1e-3,) * 3, (1.0,) * 3, (1.0,) * 3))
-    assert not two_hidden_senders.applies(MAC, apart(frames_s, one, (1.0, 0.25)))
-    assert not two_hidden_senders.applies(MAC, apart(frames_s, one, one, error=0.6))
-    assert not two_hidden_senders.applies(MAC, two._replace(contenders=((1,), (0,))))
-    assert not two_hidden_senders.applies(MAC, apart((1e-3, 0.15e-3), one, one))
-    assert not two_hidden_senders.applies(MAC, apart((10e-3, 10e-3), one, one))
+    assert two_hidden_senders.is_applicable(MAC, two)
+    assert not two_hidden_senders.is_applicable(MAC, apart((1e-3,) * 3, (1.0,) * 3, (1.0,) * 3))
+    assert not two_hidden_senders.is_applicable(MAC, apart(frames_s, one, (1.0, 0.25)))
+    assert not two_hidden_senders.is_applicable(MAC, apart(frames_s, one, one, error=0.6))
+    assert not two_hidden_senders.is_applicable(MAC, two._replace(contenders=((1,), (0,))))
+    assert not two_hidden_senders.is_applicable(MAC, apart((1e-3, 0.15e-3), one, one))
+    assert not two_hidden_senders.is_applicable(MAC, apart((10e-3, 10e-3), one, one))
     for change in ({"rts": True}, {"ack_s": None}, {"limit": 40}):
         senders = tuple(sender._replace(**change) for sender in two.senders)
-        assert not two_hidden_senders.applies(MAC, two._replace(senders=senders))
+        assert not two_hidden_senders.is_applicable(MAC, two._replace(senders=senders))
 
 
 def test_which_of_the_two_comes_first_does_not_matter():
@@ -189,7 +189,7 @@ def test_what_it_says_can_be_whatever_the_senders(seed):
     limits = [draw.choice([5, 7, None]) for _ in range(2)]
     senders = zip(problem.senders, limits, strict=True)
     problem = problem._replace(senders=tuple(one._replace(limit=k) for one, k in senders))
-    assert two_hidden_senders.applies(mac, problem)
+    assert two_hidden_senders.is_applicable(mac, problem)
     for sender, access in zip(problem.senders, two_hidden_senders.solve(mac, problem), strict=True):
         assert access.attempt_s >= 0.99 * (sender.frame_s + mac.difs_s)
         assert 0 <= access.losses[0] <= 1

@@ -167,10 +167,10 @@ def test_every_situation_converges_to_something_that_can_be(seeds):
         stations = Stations(mac, found)
         others = Others(mac, found, stations)
         for _ in range(fixed_point.ROUNDS):
-            stations.wait()
+            stations.update_attempt_time()
             lost = others.losses()
             apart = lost[others.first], others.collided[others.first]
-            if stations.learn(*apart, fixed_point.CLOSE) < fixed_point.CLOSE:
+            if stations.update_losses(*apart, fixed_point.CLOSE) < fixed_point.CLOSE:
                 break
         else:
             raise AssertionError(f"seed {seed} does not converge")

@@ -37,16 +37,16 @@ def between(*levels_db):
 
 def test_one_matrix_holds_for_ever_from_sender_to_receiver(write):
     gains = read(write(gain_db=np.array([[np.nan, -70.0], [-80.0, 3.0]])))
-    assert not gains.moving
-    assert gains.at(gains.step(0), 0, (1,)).tolist() == [-70.0]
-    assert gains.at(gains.step(9 * S), 1, (0, 1)).tolist() == [-80.0, -math.inf]
+    assert not gains.is_changing
+    assert gains.gains_to(gains.step_at(0), 0, (1,)).tolist() == [-70.0]
+    assert gains.gains_to(gains.step_at(9 * S), 1, (0, 1)).tolist() == [-80.0, -math.inf]
     assert gains.holds_until_ns(5) is None
 
 
 def test_a_gain_holds_until_the_next(write):
     path = write(gain_db=between(-60, -60, -70, -80), t_s=[1.0, 2.0, 3.0, 5.0])
     gains = read(path, start_s=0.0)
-    assert [gains.at(gains.step(t * S), 0, (1,))[0] for t in (0, 1, 2, 3, 4, 5, 9)] == [
+    assert [gains.gains_to(gains.step_at(t * S), 0, (1,))[0] for t in (0, 1, 2, 3, 4, 5, 9)] == [
         -60, -60, -60, -70, -70, -80, -80,
     ]  # fmt: skip
     assert [gains.holds_until_ns(t * S) for t in (0, 2, 3, 5)] == [3 * S, 3 * S, 5 * S, None]
@@ -67,7 +67,7 @@ def test_a_gain_holds_until_the_next(write):
 def test_the_run_starts_at_the_first_time_or_where_told(write, keys, expected):
     path = write(gain_db=between(-60, -70, -80), t_s=[100.0, 102.0, 104.0])
     gains = read(path, **keys)
-    found = [gains.at(gains.step(t * S), 0, (1,))[0] for t in range(len(expected))]
+    found = [gains.gains_to(gains.step_at(t * S), 0, (1,))[0] for t in range(len(expected))]
     assert found == pytest.approx(expected)
     for t in range(len(expected) - 1):  # no gain changes before it says
         until = gains.holds_until_ns(t * S)
@@ -77,7 +77,7 @@ def test_the_run_starts_at_the_first_time_or_where_told(write, keys, expected):
 
 def test_gains_start_anew_in_a_loop(write):
     gains = read(write(gain_db=between(-60, -70), t_s=[0.0, 2.0]), after="loop")
-    found = [gains.at(gains.step(t * S), 0, (1,))[0] for t in range(9)]
+    found = [gains.gains_to(gains.step_at(t * S), 0, (1,))[0] for t in range(9)]
     assert found == [-60, -60, -70, -70, -60, -60, -70, -70, -60]
     assert [gains.holds_until_ns(t * S) // S for t in range(6)] == [2, 2, 4, 4, 6, 6]
 
@@ -85,8 +85,8 @@ def test_gains_start_anew_in_a_loop(write):
 def test_between_two_times_gains_go_straight_in_db(write):
     path = write(gain_db=between(-60, -70, -np.inf), t_s=[0.0, 1.0, 2.0])
     gains = read(path, between="linear", step_s=0.3)
-    steps = [gains.step(to_ns(t)) for t in (0.0, 0.29, 0.3, 0.95, 1.0, 1.2, 1.99, 2.0, 7.0)]
-    found = [gains.at(step, 0, (1,))[0] for step in steps]
+    steps = [gains.step_at(to_ns(t)) for t in (0.0, 0.29, 0.3, 0.95, 1.0, 1.2, 1.99, 2.0, 7.0)]
+    found = [gains.gains_to(step, 0, (1,))[0] for step in steps]
     assert found == pytest.approx([-60, -60, -63, -69, -69, *[-math.inf] * 4])
     assert gains.holds_until_ns(to_ns(0.5)) == to_ns(0.6)
     assert gains.holds_until_ns(to_ns(1.9)) == to_ns(2.0)
@@ -98,7 +98,7 @@ def test_between_two_times_gains_go_straight_in_db(write):
 def test_a_gain_changes_when_it_is_said_to(step_s, repeats):
     rng = np.random.default_rng(3)
     t_s = np.cumsum(rng.uniform(0.1, 0.4, 6))
-    gains = Gains.of(t_s, rng.uniform(-90, -50, (6, 2, 2)), repeats, step_s)
+    gains = Gains.from_matrices(t_s, rng.uniform(-90, -50, (6, 2, 2)), repeats, step_s)
     now = 0
     for _ in range(60):
         until = gains.holds_until_ns(now)
@@ -106,16 +106,16 @@ def test_a_gain_changes_when_it_is_said_to(step_s, repeats):
             assert not repeats
             break
         assert until > now
-        here = gains.at(gains.step(now), 0, (1,))
-        assert (gains.at(gains.step(until - 1), 0, (1,)) == here).all()
+        here = gains.gains_to(gains.step_at(now), 0, (1,))
+        assert (gains.gains_to(gains.step_at(until - 1), 0, (1,)) == here).all()
         now = until
 
 
 def test_nodes_of_the_file_are_chosen(write):
     gain_db = -np.arange(16.0).reshape(4, 4)
     gains = MeasuredGains(path=write(gain_db=gain_db), nodes=(3, 1)).link_gains(2, 1e9, 1e6, None)
-    assert gains.at(0, 0, (1,))[0] == gain_db[3, 1]
-    assert gains.at(0, 1, (0,))[0] == gain_db[1, 3]
+    assert gains.gains_to(0, 0, (1,))[0] == gain_db[3, 1]
+    assert gains.gains_to(0, 1, (0,))[0] == gain_db[1, 3]
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_a_bad_file_is_told_with_member_and_value(write, members, keys, problem)
 def test_colosseum_matrices_in_db(tmp_path):
     scipy.io.savemat(tmp_path / "c.mat", {"chMatrix": np.array([[0.0, -20], [-25, 0]])})
     gains = read(str(tmp_path / "c.mat"))
-    assert (gains.at(0, 0, (1,))[0], gains.at(0, 1, (0,))[0]) == (-20, -25)
+    assert (gains.gains_to(0, 0, (1,))[0], gains.gains_to(0, 1, (0,))[0]) == (-20, -25)
 
 
 def test_colosseum_cells_of_taps_over_time(tmp_path):
@@ -203,10 +203,10 @@ def test_a_run_without_places_follows_the_file(write):
     tables = TABLES | {"radio": radio(write(gain_db=gain_db, t_s=[0.0, 4.0]))}
     built = world.build(from_dict(tables))
     means = built.budget.mean_snr
-    assert 10 * math.log10(means.pair(0, 1, 0)) == pytest.approx(20 - 80 + 93.98, abs=0.02)
-    assert means.pair(0, 2, 3 * S) == 0.0
-    assert means.pair(0, 2, 4 * S) == means.pair(0, 1, 0)
-    assert (means.snr(2, (0, 1), 5 * S) == means.pair(0, 1, 0)).all()
+    assert 10 * math.log10(means.pair_snr(0, 1, 0)) == pytest.approx(20 - 80 + 93.98, abs=0.02)
+    assert means.pair_snr(0, 2, 3 * S) == 0.0
+    assert means.pair_snr(0, 2, 4 * S) == means.pair_snr(0, 1, 0)
+    assert (means.snr(2, (0, 1), 5 * S) == means.pair_snr(0, 1, 0)).all()
     assert means.holds_until_ns(0, 2, 0) == 4 * S
     assert means.pairs_left_out == 0
     messages = engine.play(built, built.scenario.algorithm[0])["messages"]
@@ -229,6 +229,6 @@ def test_what_would_be_counted_twice_is_refused(write, keys, problem):
 def test_a_file_that_is_not_there_is_looked_for_below_the_data_folder(write, tmp_path):
     write("below.npz", gain_db=-80 * np.ones((3, 3)))
     tables = TABLES | {"radio": radio("below.npz")}
-    assert world.build(from_dict(tables), tmp_path).budget.mean_snr.pair(0, 1, 0) > 1
+    assert world.build(from_dict(tables), tmp_path).budget.mean_snr.pair_snr(0, 1, 0) > 1
     with pytest.raises(ScenarioError, match=r'path = "below.npz": no such file'):
         world.build(from_dict(tables))

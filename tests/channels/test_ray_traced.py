@@ -50,7 +50,7 @@ def test_the_mean_gain_is_the_power_of_the_paths(write):
     found = links(RayTracedGains(path=write(a=a, tau=tau)), 2)
     for tx, rx in ((0, 1), (1, 0)):
         want = 10 * math.log10((np.abs(a[rx, tx]) ** 2).sum())
-        assert found.at(0, tx, (rx,))[0] == pytest.approx(want)
+        assert found.gains_to(0, tx, (rx,))[0] == pytest.approx(want)
     assert not found.faded
 
 
@@ -202,10 +202,10 @@ def test_the_shipped_scene_plays_and_is_the_same_both_ways():
     assert means.pairs_left_out == 5
     assert not means.moving
     for i, j in ((0, 1), (0, 2), (0, 3)):  # in sight of each other
-        gain_db = 10 * math.log10(means.pair(i, j, 0)) - 5.0 + built.scenario.radio.noise_dbm
+        gain_db = 10 * math.log10(means.pair_snr(i, j, 0)) - 5.0 + built.scenario.radio.noise_dbm
         free_db = -FreeSpace().loss_db(math.dist(places[i], places[j]), CARRIER_HZ)
         assert free_db - 1.0 < gain_db < free_db + 3.0
-        assert means.pair(j, i, 0) == pytest.approx(means.pair(i, j, 0), rel=0.01)
+        assert means.pair_snr(j, i, 0) == pytest.approx(means.pair_snr(i, j, 0), rel=0.01)
     messages = engine.play(built, built.scenario.algorithm[0])["messages"]
     assert 0 < messages["lost"] < messages["sent"]
     assert messages["delivered"] > 0
@@ -216,6 +216,6 @@ def test_the_shipped_scene_fades_as_it_was_traced():
     means = world.build(load("ray_traced", sets)).budget.mean_snr
     assert means.moving
     assert means.holds_until_ns(0, 1, 0) == 5_000_000
-    values = [means.pair(1, 2, k * 5_000_000) for k in range(40)]
+    values = [means.pair_snr(1, 2, k * 5_000_000) for k in range(40)]
     assert len(set(values)) == 20
     assert values[20:] == values[:20]

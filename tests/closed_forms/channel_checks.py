@@ -78,7 +78,7 @@ def gains(fading: Any, mean_snr_db: float = 10.0) -> np.ndarray:
     """SNRs of many pairs of node 0 as a run meets them."""
     channel = alike(radio_of({"fading": fading}), MANY + 1, mean_snr_db)
     others = range(1, MANY + 1)
-    return channel._mean_snr.snr(0, others, 0) * channel._fading.around(0, others, 0)
+    return channel._mean_snr.snr(0, others, 0) * channel._fading.gains_to(0, others, 0)
 
 
 def near(got: float, want: float, tolerance: float, what: str) -> None:

@@ -48,7 +48,7 @@ class Given(MeanSnr):
     def snr(self, src, others, time_ns):
         return self.matrix[src][list(others)]
 
-    def pair(self, src, dst, time_ns):
+    def pair_snr(self, src, dst, time_ns):
         return float(self.matrix[src, dst])
 
 
@@ -60,7 +60,7 @@ class Drive(Given):
     def __init__(self):
         pass
 
-    def pair(self, src, dst, time_ns):
+    def pair_snr(self, src, dst, time_ns):
         x_m = 20.0 * (time_ns // STEP_NS * STEP_NS) * 1e-9 - 1_000.0
         return 1e12 * (50.0 if src == 0 else math.hypot(x_m, 30.0)) ** -3
 
@@ -154,7 +154,7 @@ def failed_attempts_are_carried_over():
         used = sending.attempt(rng, None, 0.5)
         if used > 2 or sending.lost:
             sending.rewind(rng, min(used, 2))
-        if not sending.over:
+        if not sending.is_done:
             sending.attempt(rng, None, 0.5)
         lost += sending.lost
     assert abs(lost / n - 0.125) < 4 * math.sqrt(0.125 * 0.875 / n)
@@ -218,7 +218,7 @@ def _every_attempt_on_its_own(patch):
     def failing(self, energy, attempts):
         return np.array([self._decode(self._snr)] * attempts).cumprod()
 
-    patch.setattr("netsim.channels.arq.harq_chase._Sending._failing", failing)
+    patch.setattr("netsim.channels.arq.harq_chase._Sending._failure_probabilities", failing)
 
 
 CAUGHT_BY = [

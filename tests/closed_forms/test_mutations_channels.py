@@ -184,7 +184,7 @@ class Clairvoyant(RadioChannel):
 
 
 class DecodedOnOldNews(RadioChannel):
-    def error(self, snr, packet_bits, rate_bps=None):
+    def packet_error(self, snr, packet_bits, rate_bps=None):
         return 0.0
 
 

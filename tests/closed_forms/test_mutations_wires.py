@@ -21,7 +21,7 @@ def caught():
 
 def test_good_and_bad_swapped(monkeypatch, caught):
     """A library names its parameters the other way round."""
-    stays = Bursts.stays
+    stays = Bursts.state_stays
 
     def swapped(self, rng):
         other = Bursts.model_construct(
@@ -32,7 +32,7 @@ def test_good_and_bad_swapped(monkeypatch, caught):
         )
         return stays(other, rng)
 
-    monkeypatch.setattr(Bursts, "stays", swapped)
+    monkeypatch.setattr(Bursts, "state_stays", swapped)
     with caught:
         checks.check_bursts(messages=200)
 
@@ -53,7 +53,7 @@ def test_bursts_as_independent_losses_of_the_same_mean(monkeypatch, caught):
 
 @pytest.mark.slow
 def test_bursts_that_always_start_in_the_good_state(monkeypatch, caught):
-    stays = Bursts.stays
+    stays = Bursts.state_stays
 
     class Sure:
         """Generator whose first uniform is never under a share."""
@@ -61,7 +61,7 @@ def test_bursts_that_always_start_in_the_good_state(monkeypatch, caught):
         def __init__(self, rng):
             self.geometric, self.random = rng.geometric, lambda: 1.0
 
-    monkeypatch.setattr(Bursts, "stays", lambda self, rng: stays(self, Sure(rng)))
+    monkeypatch.setattr(Bursts, "state_stays", lambda self, rng: stays(self, Sure(rng)))
     bursts = Bursts(p_good_to_bad=0.05, p_bad_to_good=0.1, loss_good=0.01, loss_bad=0.3)
     with caught:
         checks.check_all_delivered(bursts, 20)
@@ -69,14 +69,14 @@ def test_bursts_that_always_start_in_the_good_state(monkeypatch, caught):
 
 def test_propagation_that_blocks_the_next_message(monkeypatch, caught):
     """The wire is free again only when the last message has arrived."""
-    fate = WiredLink._fate
+    fate = WiredLink._sample_fate
 
     def blocking(self, tx):
         wait_ns, airtime_ns, report = fate(self, tx)
         self._free_ns[tx.src, tx.dst] = self.env.now + wait_ns
         return wait_ns, airtime_ns, report
 
-    monkeypatch.setattr(WiredLink, "_fate", blocking)
+    monkeypatch.setattr(WiredLink, "_sample_fate", blocking)
     with caught:
         checks.check_propagation_does_not_block({"rate_bps": 1e6})
 
@@ -84,13 +84,13 @@ def test_propagation_that_blocks_the_next_message(monkeypatch, caught):
 @pytest.mark.slow
 def test_a_queue_that_forgets_who_is_before(monkeypatch, caught):
     """Every message has the wire to itself."""
-    fate = WiredLink._fate
+    fate = WiredLink._sample_fate
 
     def alone(self, tx):
         self._free_ns.clear()
         return fate(self, tx)
 
-    monkeypatch.setattr(WiredLink, "_fate", alone)
+    monkeypatch.setattr(WiredLink, "_sample_fate", alone)
     with caught:
         checks.check_mean_sojourn({"rate_bps": checks.BPS}, checks.same_sizes(), 3.4667)
 

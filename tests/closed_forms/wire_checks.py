@@ -29,8 +29,8 @@ def ends_s(nodes, wire, sent, up_bps=None, down_bps=None):
     """Return the ends of messages (time in s, src, dst, bits) over a scenario's link."""
     none, streams, env = [None] * nodes, Streams(0), Clock()
     wire = Wire(**wire)
-    made = plan.read(wire, up_bps or none, down_bps or none, [True] * nodes, streams, None)
-    if made.plain:
+    made = plan.read_wiring(wire, up_bps or none, down_bps or none, [True] * nodes, streams, None)
+    if made.is_plain:
         link = WiredLink(wire, nodes, env, Recorder(None), streams)
     else:
         link = SharedWiredLink(made, nodes, env, Recorder(None), streams)
@@ -43,7 +43,7 @@ def ends_s(nodes, wire, sent, up_bps=None, down_bps=None):
         link.unicast(Transmission(Envelope(LETTER, src, bits, 1, env.now), dst, done))
 
     for number, (time_s, *what) in enumerate(sent):
-        env.after(round(time_s * 1e9), send, number, *what)
+        env.call_after(round(time_s * 1e9), send, number, *what)
     env.run()
     return ends
 

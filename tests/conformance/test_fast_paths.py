@@ -107,7 +107,7 @@ def test_takers_of_an_exchange_have_what_deliveries_bring_one_by_one():
             latest[number % 4].take(tag, range(number % 3), number)
         values, width = uses.parts.values, uses.parts.width
         rows = sorted(tuple(values[k : k + width]) for k in range(0, len(values), width))
-        return rows, [(one.superseded, one.unseen()) for one in latest]
+        return rows, [(one.superseded_count, one.unseen_count()) for one in latest]
 
     one_by_one = ends(direct=set())
     assert len(one_by_one[0]) > 100
@@ -192,7 +192,7 @@ def test_messages_sent_together_end_as_if_sent_one_by_one(how):
                         link.unicast(tx)
 
         for time_ns in (0, 1_000_000, 1_000_000, 5_000_000):
-            env.after(time_ns, send)
+            env.call_after(time_ns, send)
         env.run()
         assert link.in_flight == 0
         bits = [link.bits_transmitted_by(i) for i in range(6)]
@@ -204,12 +204,12 @@ def test_messages_sent_together_end_as_if_sent_one_by_one(how):
 def test_the_clock_hands_arguments_over_and_keeps_the_order_of_one_instant():
     env, seen = Clock(), []
     for number in range(3):
-        env.after(5, seen.append, number)
-    env.after(4, seen.append, "first")
+        env.call_after(5, seen.append, number)
+    env.call_after(4, seen.append, "first")
     env.run()
     assert seen == ["first", 0, 1, 2]
     with pytest.raises(ValueError, match="Negative delay -1"):
-        env.after(-1, seen.append, 0)
+        env.call_after(-1, seen.append, 0)
 
 
 @pytest.mark.thinned(6)

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from netsim.data.sets.iot import Iot, _standardised
+from netsim.data.sets.iot import Iot, _standardise
 from netsim.errors import DataError
 from netsim.models.iot_mlp import IotMlp
 
@@ -57,7 +57,7 @@ def test_the_scale_is_fitted_on_training_rows_only(tmp_path):
 def test_a_feature_that_training_rows_do_not_vary_in_becomes_zero_everywhere():
     """First feature: training mean 2, deviation 1. Second: 5 in both training rows, 9 elsewhere."""
     x = np.array([[1.0, 5.0], [3.0, 5.0], [2.5, 9.0]])
-    scaled = _standardised(x, train=np.array([0, 1]))
+    scaled = _standardise(x, train=np.array([0, 1]))
     assert scaled.tolist() == [[-1, 0], [1, 0], [0.5, 0]]
 
 

@@ -21,7 +21,7 @@ from netsim.data.sets.svhn import Svhn
 from netsim.data.sets.yahoo_answers import YahooAnswers
 from netsim.errors import DataError
 from netsim.registry import family
-from netsim.traces.input_files import noting
+from netsim.traces.input_files import collect_files
 
 FAMILY = family("netsim.data.sets")
 
@@ -363,7 +363,7 @@ def test_the_files_of_a_set_are_noted_though_it_was_read_before(tmp_path, write_
         write_images(file, grey(n), {"label": [i % 10 for i in range(n)]})
     found = []
     for _ in range(2):
-        with noting() as notes:
+        with collect_files() as notes:
             Mnist().load(tmp_path)
         found.append(notes.hashed())
     assert found[0] == found[1]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from netsim.data.split import hold_out, limited, quotas, stratified
+from netsim.data.split import choose_stratified, hold_out, limit_rows, quotas
 from netsim.errors import DataError
 
 LABELS = np.repeat(np.arange(4), [10, 20, 30, 41])
@@ -46,15 +46,15 @@ def test_copies_of_a_sample_stay_on_one_side():
 
 def test_a_limit_keeps_the_classes_shares():
     rows = np.arange(101)
-    chosen = limited(LABELS, rows, 50, 0, "train_rows", "toy")
+    chosen = limit_rows(LABELS, rows, 50, 0, "train_rows", "toy")
     assert len(chosen) == len(set(chosen.tolist())) == 50
     assert (np.abs(np.bincount(LABELS[chosen]) - 50 * np.bincount(LABELS) / 101) < 1).all()
-    assert limited(LABELS, rows, None, 0, "train_rows", "toy") is rows
+    assert limit_rows(LABELS, rows, None, 0, "train_rows", "toy") is rows
 
 
 def test_a_limit_over_the_data_is_refused_with_both_numbers():
     with pytest.raises(DataError, match=r"train_rows = 102: toy has 101 such rows"):
-        limited(LABELS, np.arange(101), 102, 0, "train_rows", "toy")
+        limit_rows(LABELS, np.arange(101), 102, 0, "train_rows", "toy")
 
 
 def test_every_row_is_held_out_equally_often():
@@ -63,5 +63,5 @@ def test_every_row_is_held_out_equally_often():
     labels = np.zeros(10, dtype=np.int64)
     seen = np.zeros(10)
     for seed in range(2000):
-        seen[stratified(labels, 5, seed, "test")] += 1
+        seen[choose_stratified(labels, 5, seed, "test")] += 1
     assert (np.abs(seen - 1000) < 4.5 * 22.4).all()

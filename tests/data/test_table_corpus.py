@@ -198,7 +198,7 @@ def test_a_dialect_gives_the_right_numbers(tmp_path, name, change):
     require_right(samples)
     assert samples.columns is not None
     assert reason in "; ".join(samples.columns.left_out.values())
-    assert bool(samples.columns.left_out) == bool(samples.columns.told())
+    assert bool(samples.columns.left_out) == bool(samples.columns.sentences())
 
 
 @pytest.mark.thinned(3)
@@ -425,7 +425,7 @@ def test_oversights_are_remarked(tmp_path):
     put(tmp_path, "test.csv", changed("label", 0, "fox")({**base(), "b": [1] * N}))
     columns = load(tmp_path).columns
     assert columns is not None
-    told = " ".join(columns.told())
+    told = " ".join(columns.sentences())
     assert 'column "b" has one value in all training rows' in told
     assert "class fox is in test rows alone" in told
 
@@ -447,7 +447,7 @@ def test_digits_that_rounding_takes_are_remarked(tmp_path, offset, spread, scale
     put(tmp_path, "all.parquet", {"z": values, **base()})
     columns = TableFiles(user="u", scale=scale).load(tmp_path).columns
     assert columns is not None
-    assert any('column "z" spans' in told for told in columns.told()) == said
+    assert any('column "z" spans' in told for told in columns.sentences()) == said
 
 
 X = np.stack([A, B], axis=1).astype(np.float32)

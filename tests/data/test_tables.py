@@ -10,7 +10,7 @@ import pytest
 
 from netsim.data.sets.table import TableFiles
 from netsim.errors import DataError
-from netsim.traces.input_files import noting
+from netsim.traces.input_files import collect_files
 
 ROWS = {
     "age": [10.0, 20.0, 30.0, 40.0, 50.0, 60.0],
@@ -70,7 +70,7 @@ def test_the_same_rows_are_read_from_every_layout(write, train, test):
 
 def test_the_files_read_are_noted_with_their_checksums(write):
     folder = write("train.csv")
-    with noting() as notes:
+    with collect_files() as notes:
         TableFiles(test_fraction=0.5).load(folder)
     assert [file.file for file in notes.hashed()] == [str(folder / "train.csv")]
 
@@ -85,7 +85,7 @@ def test_a_table_is_read_again_once_its_files_have_changed(write, tmp_path):
     write("train.csv", ROWS | {"weight": [7, 8, 9, 1, 2, 3]})
     second = data.load(tmp_path)
     assert not np.array_equal(second.x, first.x)
-    with noting() as notes:
+    with collect_files() as notes:
         assert data.load(tmp_path) is second
     (file,) = notes.hashed()
     assert file.is_as_it_was()

@@ -19,7 +19,7 @@ def test_a_battery_that_only_idles():
     battery = Battery(10.0, standing_w=2.0)
     assert battery.empty_ns(0) == 5 * S
     assert battery.left_j(2 * S) == 6.0
-    battery.switched(0.0)
+    battery.set_standing_power(0.0)
     assert battery.empty_ns(3 * S) is None
     assert battery.left_j(3 * S) == 6.0
 
@@ -98,7 +98,7 @@ def test_a_radio_that_sleeps_by_hand():
     battery.draw(Load(0, 2 * S, 1.0))
     assert battery.empty_ns(0) == 8 * S + S // 8
     assert [battery.left_j(t * S) for t in (1, 2, 4)] == [6.25, 4.75, 3.75]
-    battery.switched(0.0)
+    battery.set_standing_power(0.0)
     assert battery.empty_ns(5 * S) is None
     saves_all = Battery(3.0, 1.0, 1.0, Rhythm(4 * S, S, 0))
     assert saves_all.empty_ns(0) == 9 * S

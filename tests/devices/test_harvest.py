@@ -49,8 +49,10 @@ def devices(law, battery_j=2.0, nodes=1, step_j=0.0, timeline=None, rhythms=()):
         env, energy, availability, [0.1] * nodes, None, [battery_j] * nodes, 1, rhythms, given
     )
     switches = []
-    availability.tell(meter.switched)
-    availability.tell(lambda node, on: switches.append((env.now, on)) if node == 0 else None)
+    availability.add_listener(meter.on_switch)
+    availability.add_listener(
+        lambda node, on: switches.append((env.now, on)) if node == 0 else None
+    )
     return env, meter, availability, switches
 
 
@@ -141,7 +143,7 @@ def test_a_second_job_and_work_beside_wait_for_their_node_too():
     for name, event in (
         ("first", processor.train(2, None)),
         ("second", processor.train(2, None)),
-        ("beside", processor.beside(3.0)),
+        ("beside", processor.concurrent_work(3.0)),
     ):
         event.callbacks.append(lambda _, name=name: ends.setdefault(name, env.now / S))
     env.run(until=30 * S)
@@ -215,8 +217,8 @@ def test_batteries_are_as_rational_numbers_say():
         availability = Availability(env, Recorder(None), 1, None, True, True)
         energy = Energy.model_validate({"radio": RADIO, "battery_j": capacity})
         meter = EnergyMeter(env, energy, availability, [0.1], None, [capacity], 1, (), given)
-        availability.tell(meter.switched)
-        availability.tell(lambda _, is_on: switches.append((env.now, is_on)))  # noqa: B023
+        availability.add_listener(meter.on_switch)
+        availability.add_listener(lambda _, is_on: switches.append((env.now, is_on)))  # noqa: B023
         loads = []
         for _ in range(8):
             begin, length = rng.integers(0, 40 * S), rng.integers(1, 5 * S)
@@ -268,9 +270,9 @@ class CountedSupply(Supply):
 
     asked = 0
 
-    def at(self, node, time_ns):
+    def piece_at(self, node, time_ns):
         self.asked += 1
-        return super().at(node, time_ns)
+        return super().piece_at(node, time_ns)
 
 
 def test_a_battery_far_from_empty_looks_at_few_pieces_of_its_supply():
@@ -291,7 +293,7 @@ def test_a_battery_far_from_empty_looks_at_few_pieces_of_its_supply():
 def powers(law, nodes, slot_s, slots):
     given = supply(law, nodes, Streams(5), None)
     mid = [round((k + 0.5) * slot_s * S) for k in range(slots)]
-    return np.array([[given.at(i, t).watt for t in mid] for i in range(nodes)])
+    return np.array([[given.piece_at(i, t).watt for t in mid] for i in range(nodes)])
 
 
 def test_bernoulli_slots_have_their_share():
@@ -325,10 +327,10 @@ def test_a_day_has_its_energy_and_a_night_none():
     for days in (1, 5):
         joules = given.joules(0, days * 1000 * 7 * S) / 7
         assert joules == pytest.approx(days * of_a_day, rel=1e-9)
-    assert given.at(0, 100 * S).watt == pytest.approx(2.0, rel=1e-3)
-    assert given.at(0, 600 * S).watt == 0.0
+    assert given.piece_at(0, 100 * S).watt == pytest.approx(2.0, rel=1e-3)
+    assert given.piece_at(0, 600 * S).watt == 0.0
     at_50 = 2.0 * math.sin(math.pi * 150 / 400)
-    assert given.at(0, 50 * S).watt == pytest.approx(at_50, rel=0.03)
+    assert given.piece_at(0, 50 * S).watt == pytest.approx(at_50, rel=0.03)
     assert given.joules(0, 49 * S) == pytest.approx(law.joules(49.0) - law.joules(0.0))
 
 
@@ -336,8 +338,8 @@ def test_the_order_of_questions_changes_no_power():
     for law in (Bernoulli(power_w=1.0, probability=0.5), Solar(peak_w=1.0, day_s=100.0)):
         times = np.random.default_rng(1).integers(0, 300 * S, 60).tolist()
         forwards, backwards = (supply(law, 3, Streams(2), None) for _ in "ab")
-        one = {t: forwards.at(1, t) for t in sorted(times)}
-        other = {t: backwards.at(1, t) for t in sorted(times, reverse=True)}
+        one = {t: forwards.piece_at(1, t) for t in sorted(times)}
+        other = {t: backwards.piece_at(1, t) for t in sorted(times, reverse=True)}
         assert one == other
 
 
@@ -350,17 +352,17 @@ def test_a_trace_is_played_row_by_row(tmp_path):
     path = write(tmp_path, "t_s,power_mw\n10,300\n12,0\n15,100\n")
     given = supply(Trace(path=path, factor=2.0, last_s=4.0), 2, Streams(0), None)
     for node in (0, 1):
-        found = [given.at(node, t * S).watt for t in (0, 1, 2, 4, 5, 8, 9, 99)]
+        found = [given.piece_at(node, t * S).watt for t in (0, 1, 2, 4, 5, 8, 9, 99)]
         assert found == pytest.approx([0.6, 0.6, 0, 0, 0.2, 0.2, 0, 0])
     later = supply(Trace(path=path, start_s=11.0), 1, Streams(0), None)
-    assert [later.at(0, t * S).watt for t in (0, 1, 4)] == pytest.approx([0.3, 0, 0.1])
+    assert [later.piece_at(0, t * S).watt for t in (0, 1, 4)] == pytest.approx([0.3, 0, 0.1])
 
 
 def test_a_trace_may_have_rows_of_each_node(tmp_path):
     path = write(tmp_path, "node,t_s,power_w\n1,5,0.5\n0,0,1\n1,6,0.25\n")
     given = supply(Trace(path=path), 3, Streams(0), None)
-    assert [given.at(0, t * S).watt for t in (0, 1)] == [1.0, 0.0]
-    assert [given.at(1, t * S).watt for t in (0, 5, 6, 7)] == [0.0, 0.5, 0.25, 0.0]
+    assert [given.piece_at(0, t * S).watt for t in (0, 1)] == [1.0, 0.0]
+    assert [given.piece_at(1, t * S).watt for t in (0, 5, 6, 7)] == [0.0, 0.5, 0.25, 0.0]
     assert given.joules(2, 100 * S) == 0.0
 
 

@@ -44,7 +44,7 @@ def measure():
         learning = SimpleNamespace(
             timing_only=False,
             scheduler=SimpleNamespace(
-                brought=iter,
+                fetch_cells=iter,
                 flush=lambda: None,
                 require_unchanged=lambda: None,
                 computes=True,
@@ -148,7 +148,7 @@ def series():
         learning = SimpleNamespace(
             timing_only=False,
             scheduler=SimpleNamespace(
-                brought=iter,
+                fetch_cells=iter,
                 flush=lambda: None,
                 require_unchanged=lambda: None,
                 computes=True,

@@ -128,7 +128,7 @@ def side_by_side(mac, situation):
 
 
 MESSAGE, FINISH, TOTALS = MessageLog.messages, PhysicalLink.finish, Traffic.totals
-AIRTIME, ADD = EnergyAccounting.airtime, Loads.add
+AIRTIME, ADD = EnergyAccounting.count_airtime, Loads.add
 FAULTS = [
     ("messages", WIRES, MessageLog, "messages", no_third, "all nodes at .* and sent: "),
     ("causality", WIRES, PhysicalLink, "finish", too_late, r"node \d at .* has taken less than"),
@@ -261,10 +261,10 @@ def test_more_than_a_band_is_seen(monkeypatch):
     """Parts that add up to more than one, and a band that is used for longer than it was there."""
     played(algorithm={"kind": "fedasync"}, **CELL)
     with monkeypatch.context() as patch:
-        patch.setattr(Cells, "parts", lambda self: iter([(0, True, [0.7, 0.4])]))
+        patch.setattr(Cells, "band_shares", lambda self: iter([(0, True, [0.7, 0.4])]))
         with pytest.raises(InvariantError, match=r"bands: node 0 .* its uplink add up to: 1.1"):
             played(algorithm={"kind": "fedasync"}, **CELL)
     monkeypatch.setattr(Ofdma, "medium", lambda self, contenders, nodes: ALONE)  # nobody shares
-    monkeypatch.setattr(Cells, "parts", lambda self: iter([]))
+    monkeypatch.setattr(Cells, "band_shares", lambda self: iter([]))
     with pytest.raises(InvariantError, match=r"bands: .* used for longer than there was time"):
         played(algorithm={"kind": "fedasync"}, **CELL)

@@ -168,7 +168,7 @@ def test_fades_are_the_same_over_time(tmp_path):
     path = written(tmp_path, of, "ns3-fad")
     again = Ns3Trace(path=path, window_s=2.0)
     channel = RadioChannel(of.radio, of.budget, lambda *_: (0, 0), of.streams)
-    mean = of.budget.mean_snr.pair(0, 1, 0)
+    mean = of.budget.mean_snr.pair_snr(0, 1, 0)
     want = [channel.snr(0, 1, k * 1_000_000) / mean for k in range(2000)]
     got = again.gain_at(np.full((1, 2), 0.4), None, np.arange(2000) * 1e-3)[0]
     assert got == pytest.approx(want, rel=1e-9)

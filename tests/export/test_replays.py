@@ -10,7 +10,7 @@ from netsim.console.commands.export import export
 from netsim.errors import ScenarioError
 from netsim.export import replays
 from netsim.recording import run_folder
-from netsim.registry import modules
+from netsim.registry import public_modules
 from netsim.scenario import from_dict
 
 WIFI = {
@@ -184,4 +184,4 @@ def test_what_ns3_can_not_play_is_refused(exported, tmp_path, tables, problem):
 
 
 def test_simulators_are_files():
-    assert list(modules(replays.__name__)) == ["ns3"]
+    assert list(public_modules(replays.__name__)) == ["ns3"]

@@ -395,7 +395,7 @@ def test_a_socket_is_not_read(netsim, tmp_path):
 def test_what_became_a_pipe_after_it_was_looked_at(pipe, monkeypatch):
     monkeypatch.setattr(bounded, "kind_problem", lambda *_: None)
     with pytest.raises(DataError, match="a: is a pipe"):
-        bounded.opened(pipe, "a")
+        bounded.open_plain_file(pipe, "a")
 
 
 # -- exit code 2 and words, not an internal line -------------------------------------------------

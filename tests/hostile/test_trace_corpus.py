@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from netsim.errors import ScenarioError, printable
-from netsim.traces.remarks import noting
+from netsim.traces.remarks import collect_remarks
 
 from .trace_corpus import Case, Refused, cases, expected, play
 
@@ -27,7 +27,7 @@ def test_there_are_enough_of_every_kind():
 @pytest.mark.parametrize("case", CASES, ids=[f"{case.kind}: {case.name}" for case in CASES])
 def test_a_file_says_what_it_should_or_is_refused(case: Case, tmp_path):
     if not isinstance(case.outcome, Refused):
-        with noting():
+        with collect_remarks():
             assert play(case, tmp_path) == pytest.approx(expected(case), rel=1e-6, abs=1e-6)
         return
     with pytest.raises(ScenarioError) as caught:

@@ -112,7 +112,7 @@ def _fades(path: str, keys: dict[str, Any]) -> list[float]:
 
 def _gains(path: str, keys: dict[str, Any]) -> list[float]:
     found = MeasuredGains(path=path, **keys).link_gains(2, 2.4e9, 20e6, None)
-    return [float(found.at(found.step(t * 10**9), 0, (1,))[0]) for t in (0, 1, 2, 5)]
+    return [float(found.gains_to(found.step_at(t * 10**9), 0, (1,))[0]) for t in (0, 1, 2, 5)]
 
 
 def _steps(path: str, keys: dict[str, Any]) -> list[float]:

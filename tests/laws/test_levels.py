@@ -186,7 +186,7 @@ def test_hidden_senders_of_single_packets_carry_what_their_chain_says(ether):
     def goes_on(tx, outcome, arrived):
         done(tx, outcome, arrived)
         if e.env.now < 20 * S:
-            e.env.after(0, e.send, tx.src, 2, 12_000)  # after the other one has been told
+            e.env.call_after(0, e.send, tx.src, 2, 12_000)  # after the other one has been told
 
     done, e._done = e._done, goes_on
     e.send(0, 2, 12_000)

@@ -38,12 +38,12 @@ def received(seed, came, processes=1, since_ns=0):
 
     for src, value, at_ns in came:
         envelope = Envelope(Number(value), src, 1, 0, 0, None)
-        env.after(at_ns, mailbox.put, envelope)
+        env.call_after(at_ns, mailbox.put, envelope)
     for _ in range(processes):
         env.process(receiver())
     env.run(until=10 * MS)
     assert sorted(found) == sorted((src, value) for src, value, _ in came)
-    assert mailbox.unread() == 0
+    assert mailbox.unread_count() == 0
     return found
 
 
@@ -85,7 +85,7 @@ def answered(seed, came):
     requests.serve(Number, lambda asked: found.append((asked.sender, asked.msg.value)))
     for src, value, at_ns in came:
         envelope = Envelope(Number(value), src, 1, 0, 0, None, request=(src, value))
-        env.after(at_ns, requests.arrived, envelope)
+        env.call_after(at_ns, requests.take_in, envelope)
     env.run(until=10 * MS)
     assert sorted(found) == sorted((src, value) for src, value, _ in came)
     return found

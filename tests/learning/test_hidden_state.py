@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from netsim.learning.hidden_state import changed, hidden_state
+from netsim.learning.hidden_state import changed_names, hidden_state
 
 TOTAL = [0]
 SHARED = {"deep": {"passes": 0}}
@@ -133,9 +133,9 @@ def test_a_counter_is_found(kind):
     x = torch.ones(2, 2)
     module(x)
     before = hidden_state(module)
-    assert not changed(before, hidden_state(module))
+    assert not changed_names(before, hidden_state(module))
     module(x)
-    assert changed(before, hidden_state(module))
+    assert changed_names(before, hidden_state(module))
 
 
 def test_what_is_written_before_it_is_read_is_no_state():
@@ -149,10 +149,10 @@ def test_what_is_written_before_it_is_read_is_no_state():
     module(torch.ones(2, 2))
     before = hidden_state(module)
     module(-torch.ones(2, 2))
-    assert not changed(before, hidden_state(module))
+    assert not changed_names(before, hidden_state(module))
 
 
 def test_ours_and_circles_have_none():
     circle = counting(list, lambda one: None)()
     circle.kept.append(circle.kept)
-    assert not changed(hidden_state(circle), hidden_state(circle))
+    assert not changed_names(hidden_state(circle), hidden_state(circle))

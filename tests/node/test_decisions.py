@@ -69,7 +69,7 @@ def test_other_actions_are_refused(space, value):
 def test_random_decisions_are_in_every_space(space, draws):
     decision = Decision(0, {}, space, NOTHING, 0, lambda n: draws[:n])
     space.checked(api.RandomPolicy().choose(decision))
-    space_of_nothing = space.nothing()
+    space_of_nothing = space.unknown_value()
     assert space_of_nothing is not None
 
 

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 
 from netsim.api import Privacy, loss
-from netsim.backends.job_types.private_train import taken
+from netsim.backends.job_types.private_train import draw_samples
 from netsim.errors import ProtocolError, UnsuitableError
 from netsim.learning.jobs import BatchKey
 from netsim.protocols import privacy
@@ -108,7 +108,7 @@ def test_what_has_no_gradient_of_a_sample_is_refused(model, how, problem, learn)
 def test_samples_are_taken_independently():
     """The number taken is binomial: mean n q, standard deviation sqrt(n q (1 - q))."""
     n, q, steps = 50, 0.2, 2000
-    counts = [len(taken(Streams(1), BatchKey(0, "train", b), n, q)) for b in range(steps)]
+    counts = [len(draw_samples(Streams(1), BatchKey(0, "train", b), n, q)) for b in range(steps)]
     error = math.sqrt(n * q * (1 - q) / steps)
     assert abs(np.mean(counts) - n * q) < 4 * error
     assert np.var(counts) == pytest.approx(n * q * (1 - q), rel=4 * math.sqrt(2 / steps))

@@ -19,8 +19,8 @@ def test_a_waiting_process_does_not_hold_what_it_was_sent_before() -> None:
     seen: list[weakref.ref[Model]] = []
 
     def algorithm() -> Any:
-        seen.append(weakref.ref((yield clock.due(1, 1, Model()))))
-        yield clock.due(1_000, 1)
+        seen.append(weakref.ref((yield clock.event_after(1, 1, Model()))))
+        yield clock.event_after(1_000, 1)
 
     always_on = cast(Availability, SimpleNamespace(env=clock, off=set[int]()))
     clock.process(guarded_process(always_on, 0, algorithm()))

@@ -14,10 +14,10 @@ from netsim.protocols.augmentation import (
     VIEW_DRAWS,
     Augmentation,
     colours_jittered,
+    crop,
     crop_boxes,
-    cropped,
+    grey_images,
     hue_turned,
-    luma,
     two_views,
     view,
 )
@@ -101,7 +101,7 @@ def test_a_crop_is_what_resizing_the_cut_out_piece_gives():
     x = images(5, height=9, width=7)
     top, left = torch.tensor([0.0, 2, 3, 8, 0]), torch.tensor([0.0, 1, 0, 6, 2])
     height, width = torch.tensor([9.0, 4, 6, 1, 3]), torch.tensor([7.0, 5, 2, 1, 5])
-    got = cropped(x, *(t.double() for t in (top, left, height, width)))
+    got = crop(x, *(t.double() for t in (top, left, height, width)))
     for i in range(5):
         t, le, h, w = (int(v[i]) for v in (top, left, height, width))
         piece = x[i : i + 1, :, t : t + h, le : le + w]
@@ -221,7 +221,7 @@ def test_images_of_one_channel_change_in_brightness_and_contrast_only():
     m = x.mean((1, 2, 3), keepdim=True)
     wanted = 1.2 * (m + 0.5 * (x - m))
     assert torch.allclose(colours_jittered(x, order, strengths, how), wanted, rtol=0, atol=1e-14)
-    assert torch.equal(luma(x), x)
+    assert torch.equal(grey_images(x), x)
 
 
 def test_two_views_come_from_their_own_halves_of_the_uniforms():

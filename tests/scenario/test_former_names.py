@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from netsim import scenario, world
 from netsim.console.app import app
 from netsim.errors import ScenarioError
-from netsim.registry import Renamed, Table, renamed
+from netsim.registry import Renamed, Table, renamed_keys
 from netsim.scenario import former_names
 from netsim.scenario.draft import Draft
 from netsim.scenario.file import shipped
@@ -37,7 +37,7 @@ def both_names() -> list[tuple[type[Table], Renamed]]:
         one = waiting.pop()
         waiting += one.__subclasses__()
         if one.__module__.partition(".")[0] in ("netsim", "algorithms"):
-            found += [(one, names) for names in renamed(one)]
+            found += [(one, names) for names in renamed_keys(one)]
     return found
 
 

@@ -15,7 +15,7 @@ from netsim.topology import Site, component_sizes
 from netsim.topology.file import GraphFile
 from netsim.traces.files import read_text
 from netsim.traces.graphs.reading import read_graph
-from netsim.traces.remarks import noting
+from netsim.traces.remarks import collect_remarks
 
 GRAPHML = """<?xml version="1.0" encoding="utf-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
@@ -71,14 +71,14 @@ def test_an_edge_list_by_white_space_or_commas(write, text):
     ],
 )
 def test_values_of_links_that_are_left_aside_are_named(write, text, names):
-    with noting() as notes:
+    with collect_remarks() as notes:
         neighbours(write(text), 3)
     (said,) = notes.remarks(1.0)
     assert f"takes no values of links ({names})" in said
 
 
 def test_no_values_no_remark(write):
-    with noting() as notes:
+    with collect_remarks() as notes:
         neighbours(write("0 1\n1 2\n"), 3)
     assert notes.remarks(1.0) == []
 
@@ -206,12 +206,12 @@ def test_every_graph_of_the_zoo_is_the_one_that_networkx_reads():
 def test_what_a_file_calls_the_nodes_is_noted_where_it_is_another_name(write):
     """Data, places and groups go by number, and a component has an order of its own."""
     path = write("10 11\n11 12\n12 13\n11 13\n5 6\n")
-    with noting() as notes:
+    with collect_remarks() as notes:
         found = neighbours(path, 4, nodes="largest_component")
     names = notes.ids["topology"]
     assert sorted(names) == ["10", "11", "12", "13"]
     middle = names.index("11")
     assert sorted(names[peer] for peer in found[middle]) == ["10", "12", "13"]
-    with noting() as notes:
+    with collect_remarks() as notes:
         neighbours(write("1 0\n2 1\n"), 3)
     assert not notes.ids

@@ -125,11 +125,11 @@ def test_loss_and_delay_are_those_of_the_distance_in_space(mobility):
         z = made.track.heights_m([0], time_ns)[0] if mobility is SQUARE else 60.0
         want_m = math.dist((x, y, z), (7.0, 7.0, 0.0))
         assert distance_m(0, 2, time_ns) == pytest.approx(want_m)
-        snr_db = linear_to_db(made.budget.mean_snr.pair(0, 2, time_ns))
+        snr_db = linear_to_db(made.budget.mean_snr.pair_snr(0, 2, time_ns))
         loss_db = made.tx_power_dbm[0] - made.scenario.radio.noise_dbm - snr_db
         # nodes are looked at again when they have moved a metre
         assert loss_db == pytest.approx(FreeSpace().loss_db(want_m, 2.4e9), abs=0.4)
-        assert snr_db == pytest.approx(linear_to_db(made.budget.mean_snr.pair(2, 0, time_ns)))
+        assert snr_db == pytest.approx(linear_to_db(made.budget.mean_snr.pair_snr(2, 0, time_ns)))
 
 
 @pytest.mark.parametrize("mobility", [SQUARE, {"kind": "circle"}])

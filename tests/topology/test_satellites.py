@@ -14,7 +14,7 @@ from netsim.scenario import from_dict
 from netsim.topology import Site
 from netsim.topology.mobility.walker import EARTH_RADIUS_M as R
 from netsim.topology.mobility.walker import Walker
-from netsim.topology.plus_grid import PlusGrid, windows
+from netsim.topology.plus_grid import PlusGrid, contact_windows
 from netsim.units import FOREVER_NS, NS_PER_S, SPEED_OF_LIGHT_M_PER_S, to_ns
 
 MU, TURN = 3.986004418e14, 7.2921150e-5
@@ -112,7 +112,9 @@ def test_slant_ranges_are_those_of_tr_38_821(altitude_m, slant_m):
         satellites=1, planes=1, inclination_deg=0.0, altitude_m=altitude_m,
         stations=[[0.0, 0.0]], least_elevation_deg=10.0,
     )  # fmt: skip
-    _, sets_ns = windows(lambda t: track.sight(np.array(0), np.array(1), t), to_ns(86_400.0))[0]
+    _, sets_ns = contact_windows(
+        lambda t: track.sight(np.array(0), np.array(1), t), to_ns(86_400.0)
+    )[0]
     assert apart_m(track, 0, 1, sets_ns / NS_PER_S) == pytest.approx(closed_m, abs=0.01)
 
 
@@ -134,7 +136,7 @@ def test_the_longest_pass_has_its_closed_form():
     low = math.radians(25.0)
     cap = math.acos(R / (R + 550e3) * math.cos(low)) - low
     closing = math.sqrt(MU / (R + 550e3) ** 3) - TURN
-    found = windows(lambda t: track.sight(np.array(0), np.array(1), t), to_ns(86_400.0))
+    found = contact_windows(lambda t: track.sight(np.array(0), np.array(1), t), to_ns(86_400.0))
     assert len(found) == 14
     for k, (rises_ns, sets_ns) in enumerate(found):
         overhead_s = (math.radians(40.0) + 2 * math.pi * k) / closing
@@ -255,15 +257,15 @@ def test_windows_shorter_than_a_step_are_found():
 
     horizon = to_ns(1000.0)
     half = NS_PER_S // 2
-    [(a, b)] = windows(lambda t: -parabola(t), horizon)
+    [(a, b)] = contact_windows(lambda t: -parabola(t), horizon)
     assert abs(a - (middle - half)) <= 1
     assert abs(b - (middle + half)) <= 2
-    (_, a), (b, end) = windows(parabola, horizon)
+    (_, a), (b, end) = contact_windows(parabola, horizon)
     assert abs(a - (middle - half)) <= 2
     assert abs(b - (middle + half)) <= 1
     assert end == FOREVER_NS
-    assert windows(lambda t: -parabola(t) - 0.26, horizon) == []
-    assert windows(lambda t: 1.0 + 0.0 * t, horizon) == [(0, FOREVER_NS)]
+    assert contact_windows(lambda t: -parabola(t) - 0.26, horizon) == []
+    assert contact_windows(lambda t: 1.0 + 0.0 * t, horizon) == [(0, FOREVER_NS)]
 
 
 def scenario(**tables):
@@ -320,8 +322,8 @@ def test_where_the_earth_is_in_the_way_nothing_is_received():
             ends = [elsewhere_m(keys, k, time_s) for k in (0, j)]
             chord = np.linalg.norm(ends[0] - ends[1])
             lowest_m = math.sqrt((R + 1.2e6) ** 2 - (chord / 2) ** 2)
-            assert (snr.pair(0, j, to_ns(time_s)) > 0) == (lowest_m >= R + 80e3)
-            assert snr.pair(0, j, to_ns(time_s)) == pytest.approx(
+            assert (snr.pair_snr(0, j, to_ns(time_s)) > 0) == (lowest_m >= R + 80e3)
+            assert snr.pair_snr(0, j, to_ns(time_s)) == pytest.approx(
                 float(snr.snr(0, [j], to_ns(time_s))[0])
             )
 

@@ -7,7 +7,7 @@ import pytest
 
 from netsim.errors import DataError
 from netsim.traces.files import Text
-from netsim.traces.geodesy import EARTH_M, FARTHEST_M, degrees_problem, plane
+from netsim.traces.geodesy import EARTH_M, FARTHEST_M, degrees_problem, project_to_plane
 
 TEXT = Text('[mobility] path = "x"', "")
 
@@ -36,7 +36,7 @@ def test_distances_are_those_of_the_great_circle_to_a_sixth_of_the_squared_angle
     )
     degrees = np.degrees(np.stack([lat, lon], axis=1))
     degrees[:, 1] = (degrees[:, 1] + 180) % 360 - 180  # both sides of the date line
-    places = plane(TEXT, *degrees.T)
+    places = project_to_plane(TEXT, *degrees.T)
     # the middle of the places may lie a quarter of their reach off
     most = (1.25 * reach_km * 1e3 / EARTH_M) ** 2 / 6 + 1e-9
     for i in range(0, 40, 3):
@@ -46,20 +46,20 @@ def test_distances_are_those_of_the_great_circle_to_a_sixth_of_the_squared_angle
 
 
 def test_east_is_x_and_north_is_y():
-    [west, east, north] = plane(TEXT, [10.0, 10.0, 10.2], [20.0, 20.2, 20.1])
+    [west, east, north] = project_to_plane(TEXT, [10.0, 10.0, 10.2], [20.0, 20.2, 20.1])
     assert east[0] > north[0] > west[0]
     assert north[1] > east[1]
 
 
 def test_places_too_far_apart_for_a_plane_are_refused():
     reach = math.degrees(FARTHEST_M / EARTH_M)
-    assert plane(TEXT, [-0.99 * reach, 0.99 * reach], [5, 5]).shape == (2, 2)
+    assert project_to_plane(TEXT, [-0.99 * reach, 0.99 * reach], [5, 5]).shape == (2, 2)
     with pytest.raises(DataError, match="its places lie up to 505 km from their middle"):
-        plane(TEXT, [-1.01 * reach, 1.01 * reach], [5, 5])
+        project_to_plane(TEXT, [-1.01 * reach, 1.01 * reach], [5, 5])
     with pytest.raises(DataError, match="a latitude is 91 degrees, beyond 90"):
-        plane(TEXT, [91.0], [5.0])
+        project_to_plane(TEXT, [91.0], [5.0])
     with pytest.raises(DataError, match="a longitude is nan degrees"):
-        plane(TEXT, [1.0], [math.nan])
+        project_to_plane(TEXT, [1.0], [math.nan])
 
 
 DEGREES = [

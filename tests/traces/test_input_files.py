@@ -7,13 +7,13 @@ import os
 import pytest
 
 from netsim.traces.files import read_text
-from netsim.traces.input_files import InputFile, note, note_read, noting
+from netsim.traces.input_files import InputFile, collect_files, note_files, note_read
 
 
 def test_a_file_that_is_read_is_noted_packed_as_it_is(tmp_path):
     path = tmp_path / "graph.txt.gz"
     path.write_bytes(gzip.compress(b"0 1\n"))
-    with noting() as notes:
+    with collect_files() as notes:
         read_text("graph.txt.gz", tmp_path, "topology")
         read_text("graph.txt.gz", tmp_path, "topology")
     [found] = notes.hashed()
@@ -23,8 +23,8 @@ def test_a_file_that_is_read_is_noted_packed_as_it_is(tmp_path):
 
 def test_nothing_is_noted_outside(tmp_path):
     (tmp_path / "x").write_text("1")
-    note([tmp_path / "x"])
-    with noting() as notes:
+    note_files([tmp_path / "x"])
+    with collect_files() as notes:
         pass
     assert notes.hashed() == ()
 
@@ -34,9 +34,9 @@ def test_what_was_read_before_keeps_the_checksum_of_then(tmp_path):
     path.write_text("1")
     before = InputFile.of(path)
     path.write_text("2")
-    with noting() as notes:
+    with collect_files() as notes:
         note_read([before])
-        note([path])
+        note_files([path])
     assert notes.hashed() == (before,)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from netsim import scenario, world
 from netsim.errors import DataError, ScenarioError
-from netsim.traces.files import Text, no_column, shown
+from netsim.traces.files import Text, no_column, quote
 
 BASE = {
     "horizon_s": 1.0,
@@ -78,13 +78,13 @@ def refused(tables):
 
 def test_a_word_is_quoted_once_a_line_has_been_read():
     text = Text('[t] path = "f"', f"# a comment\n1 2\n3 {'x' * 100}\n")
-    assert str(text.wrong('column 2 is "2", not a name', 2)).endswith('column 2 is "2", not a name')
+    assert str(text.error('column 2 is "2", not a name', 2)).endswith('column 2 is "2", not a name')
     first = Text('[t] path = "f"', "token 2\n1 2\n")
-    assert str(first.wrong('column 1 is "token", not a time', 1)).endswith("column 1 is not a time")
-    assert str(first.wrong('"token 2" is not two ids', 1)).endswith("line 1: it is not two ids")
-    long = Text('[t] path = "f"', f"{'x' * 100} 1\n").wrong(f"{shown('x' * 100)} is no id", 1)
+    assert str(first.error('column 1 is "token", not a time', 1)).endswith("column 1 is not a time")
+    assert str(first.error('"token 2" is not two ids', 1)).endswith("line 1: it is not two ids")
+    long = Text('[t] path = "f"', f"{'x' * 100} 1\n").error(f"{quote('x' * 100)} is no id", 1)
     assert str(long).endswith("line 1: it is no id")
-    later = text.wrong(f"column 2 is {shown('x' * 100)}, not a time", 3)
+    later = text.error(f"column 2 is {quote('x' * 100)}, not a time", 3)
     assert f'"{"x" * 24}..."' in str(later)
     assert isinstance(later, DataError)
 

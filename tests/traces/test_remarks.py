@@ -18,9 +18,9 @@ from netsim.topology.file import GraphFile
 from netsim.topology.mobility.trace import Trace as MobilityTrace
 from netsim.traces.bandwidth import read_bandwidth
 from netsim.traces.files import Text
-from netsim.traces.moments import begin, is_time_of_day, moment, require_seconds
+from netsim.traces.moments import file_time_of_start, is_time_of_day, parse_moment, require_seconds
 from netsim.traces.packet_errors import read_curves
-from netsim.traces.remarks import noting
+from netsim.traces.remarks import collect_remarks
 
 WHERE = '[mobility] path = "x"'
 
@@ -42,7 +42,7 @@ WHERE = '[mobility] path = "x"'
     ],
 )
 def test_times_are_seconds_times_of_day_and_dates(word, seconds):
-    assert moment(word) == seconds
+    assert parse_moment(word) == seconds
     assert is_time_of_day(word) == (":" in word and "-" not in word)
 
 
@@ -52,14 +52,14 @@ def test_times_are_seconds_times_of_day_and_dates(word, seconds):
      "10.06.2008 07:58", "07:58 PM"],
 )  # fmt: skip
 def test_what_is_no_certain_time_is_none(word):
-    assert moment(word) is None
+    assert parse_moment(word) is None
     with pytest.raises(DataError, match=r"line 3: column 1 is .*, not a time in seconds"):
         require_seconds(Text(WHERE, ""), word, 3, "column 1")
 
 
 def told(first_s, last_s, start_s=None, horizon_s=100.0, **more):
-    with noting() as notes:
-        assert begin(WHERE, first_s, last_s, start_s, "nodes stand still", **more) == (
+    with collect_remarks() as notes:
+        assert file_time_of_start(WHERE, first_s, last_s, start_s, "nodes stand still", **more) == (
             first_s if start_s is None else start_s
         )
     return notes.remarks(horizon_s)
@@ -103,9 +103,11 @@ def test_a_first_row_within_the_run_may_count_from_its_start():
 
 def test_files_of_one_clock_that_begin_at_other_times_are_remarked_on():
     def both(first_s, other_s, **more):
-        with noting() as notes:
-            begin(WHERE, first_s, first_s + 900.0, None, "nodes stand still")
-            begin('[churn] path = "y"', other_s, other_s + 900.0, None, "nodes are off", **more)
+        with collect_remarks() as notes:
+            file_time_of_start(WHERE, first_s, first_s + 900.0, None, "nodes stand still")
+            file_time_of_start(
+                '[churn] path = "y"', other_s, other_s + 900.0, None, "nodes are off", **more
+            )
         return notes.remarks(1000.0)
 
     [remark] = both(1213084687.0, 1213084700.0, clear=True)
@@ -124,7 +126,7 @@ def test_times_before_0_need_a_start():
 
 def unread(read):
     """Remarks after reading, and nothing else of them."""
-    with noting() as notes:
+    with collect_remarks() as notes:
         read()
     return [text for text in notes.remarks(1.0) if "left aside" in text]
 
@@ -186,7 +188,7 @@ def test_contacts_sampled_otherwise_than_a_line_lasts_are_remarked_on(tmp_path, 
     site = Site(nodes=2, positions_m=None, servers=(), streams=Streams(0), folder=None)
 
     def together(**keys):
-        with noting() as notes:
+        with collect_remarks() as notes:
             meetings = Contacts(path=str(path), columns=("t", "i", "j"), **keys).meetings(site)
         times = np.arange(0, round(step_s * 99e9), round(step_s * 1e8))
         met = [bool(meetings.left_ns(0, 1, int(t))) for t in times]
@@ -202,7 +204,7 @@ def test_contacts_sampled_otherwise_than_a_line_lasts_are_remarked_on(tmp_path, 
 
 def left_out(read):
     """Remarks on what a file has more of than there are nodes."""
-    with noting() as notes:
+    with collect_remarks() as notes:
         read()
     return [text for text in notes.remarks(1.0) if "left out" in text]
 
@@ -269,7 +271,7 @@ def read_form(form, path):
 def test_rows_that_are_comments_by_their_first_sign_are_told(form, sign, tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text(FORMS[form].format(sign, sign))
-    with noting() as notes:
+    with collect_remarks() as notes:
         read_form(form, str(path))
     line = FORMS[form].split("{}")[0].count("\n") + 1
     found = [text for text in notes.remarks(1.0) if "begins as a comment" in text]
@@ -281,7 +283,7 @@ def test_rows_that_are_comments_by_their_first_sign_are_told(form, sign, tmp_pat
 def test_comments_in_words_and_before_the_rows_are_not_told(form, tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("# 3 4 5\n# 2,1\n" + FORMS[form].format("# of 2 nodes\n", "#\n"))
-    with noting() as notes:
+    with collect_remarks() as notes:
         read_form(form, str(path))
     assert not [text for text in notes.remarks(1.0) if "begins as a comment" in text]
 

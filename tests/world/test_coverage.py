@@ -74,9 +74,11 @@ def test_who_is_near_is_found_without_looking_at_everybody(moving, shadowing):
         whole = everyone._mean_snr.snr(i, peers, t)
         left_out += int((known == 0).sum())
         assert (known[known > 0] == whole[known > 0]).all()
-        assert not np.setdiff1d(np.array(peers)[known > 0], near._mean_snr.near(i, peers, t)).size
+        assert not np.setdiff1d(
+            np.array(peers)[known > 0], near._mean_snr.nodes_in_range(i, peers, t)
+        ).size
     assert left_out > 0.8 * len(times) * len(others) * nodes
-    assert near._budget.described()["pairs_left_out"] > 0.8 * nodes * (nodes - 1) / 2
+    assert near._budget.as_dict()["pairs_left_out"] > 0.8 * nodes * (nodes - 1) / 2
 
 
 def test_pairs_left_out_are_counted():
@@ -84,9 +86,9 @@ def test_pairs_left_out_are_counted():
     at = np.stack([10.0 * np.arange(nodes), np.zeros(nodes)], axis=1)
     means = PlacedMeanSnr(Radio(), (20.0,) * nodes, at, STREAMS, 25.0)
     assert means.pairs_left_out == nodes * (nodes - 1) // 2 - (nodes - 1) - (nodes - 2)
-    assert means.near(500, range(nodes), 0) == [498, 499, 501, 502]
-    assert means.near(500, (3, 501, 700), 0) == [501]
-    assert means.pair(500, 502, 0) > 0.0 == means.pair(500, 503, 0)
+    assert means.nodes_in_range(500, range(nodes), 0) == [498, 499, 501, 502]
+    assert means.nodes_in_range(500, (3, 501, 700), 0) == [501]
+    assert means.pair_snr(500, 502, 0) > 0.0 == means.pair_snr(500, 503, 0)
 
 
 def test_with_few_nodes_nothing_is_left_out():
@@ -94,7 +96,7 @@ def test_with_few_nodes_nothing_is_left_out():
     means = PlacedMeanSnr(Radio(), (20.0,) * len(at), at, STREAMS, 25.0)
     others = range(1, len(at))
     assert means.pairs_left_out == 0
-    assert means.near(0, others, 0) is others
+    assert means.nodes_in_range(0, others, 0) is others
     assert (means.snr(0, others, 0) > 0).all()
 
 
@@ -152,7 +154,7 @@ def test_stretches_follow_a_node_that_moves(tables, shadowing):
     for block in itertools.islice(here.blocks(0, 1, at_ns, 12_000), 300):
         assert block.snr == here.snr(0, 1, at_ns)
         snrs.append(block.snr)
-        until_ns = here._holds_until_ns(0, 1, at_ns, here._mean_snr.pair(0, 1, at_ns), None)
+        until_ns = here._holds_until_ns(0, 1, at_ns, here._mean_snr.pair_snr(0, 1, at_ns), None)
         assert at_ns < until_ns <= at_ns + block.length_ns
         assert here.snr(0, 1, until_ns - 1) == block.snr
         if block.attempts:  # the last attempt begins before the channel changes
@@ -208,9 +210,9 @@ def test_motion_without_a_decorrelation_distance_is_refused():
 def test_alike_links_are_shadowed_by_pair():
     radio = Radio(shadowing=SHADOWED)
     means = IidMeanSnr(radio, (10.0, 10.0, 13.0), STREAMS)
-    assert means.pair(0, 1, 0) == means.pair(1, 0, 0)
-    assert means.pair(2, 0, 0) == pytest.approx(db_to_linear(3.0) * means.pair(0, 2, 0))
-    assert len({means.pair(0, 1, 0), means.pair(0, 2, 0), means.pair(1, 2, 0)}) == 3
+    assert means.pair_snr(0, 1, 0) == means.pair_snr(1, 0, 0)
+    assert means.pair_snr(2, 0, 0) == pytest.approx(db_to_linear(3.0) * means.pair_snr(0, 2, 0))
+    assert len({means.pair_snr(0, 1, 0), means.pair_snr(0, 2, 0), means.pair_snr(1, 2, 0)}) == 3
     many = IidMeanSnr(radio, (10.0,) * 5000, STREAMS).snr(0, range(1, 5000), 0)
     shadow_db = 10.0 - 10 * np.log10(many)
     assert abs(shadow_db.mean()) < 4 * 6.0 / math.sqrt(5000)
@@ -268,7 +270,7 @@ def test_a_loss_that_ignores_the_channel_has_no_range():
     assert range_of(packet_error={"kind": "fixed", "loss": 0.5})[0] == math.inf
     at = scattered(EVERY_PAIR_UP_TO + 1, 1e7)
     here = channel(Radio(packet_error={"kind": "fixed", "loss": 0.5}), at)
-    assert here._budget.described() == {"range_m": math.inf, "pairs_left_out": 0}
+    assert here._budget.as_dict() == {"range_m": math.inf, "pairs_left_out": 0}
 
 
 def test_a_hopeless_radio_has_a_range_of_a_metre():

@@ -38,7 +38,7 @@ def built(nodes=None, path_loss=None):
 def loss_db(made, src, dst) -> float:
     """Return the loss between two nodes without fading."""
     radio = made.scenario.radio
-    snr_db = linear_to_db(made.budget.mean_snr.pair(src, dst, 0))
+    snr_db = linear_to_db(made.budget.mean_snr.pair_snr(src, dst, 0))
     return made.tx_power_dbm[src] - radio.noise_dbm - snr_db
 
 

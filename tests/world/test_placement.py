@@ -7,7 +7,7 @@ from scipy import stats
 from netsim import scenario
 from netsim.errors import ScenarioError
 from netsim.rng import Streams
-from netsim.world.placement import placed
+from netsim.world.placement import place_nodes
 
 NODES = 4000
 
@@ -25,7 +25,7 @@ def tables(nodes, **more):
 
 
 def places(nodes, seed=0, **more):
-    found, _ = placed(scenario.from_dict(tables(nodes, **more)), Streams(seed), None)
+    found, _ = place_nodes(scenario.from_dict(tables(nodes, **more)), Streams(seed), None)
     return found
 
 

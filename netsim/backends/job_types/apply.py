@@ -13,7 +13,12 @@ from netsim.backends.job_type import Call, GroupKernel, Signature, register
 from netsim.backends.plain import Plain, checked_results, keep_whole
 from netsim.backends.stacked import functional
 from netsim.backends.stacked.resources import Resources
-from netsim.learning.functions import fill, frozen, require_unchanged, versions
+from netsim.learning.functions import (
+    fill_slots,
+    freeze_arguments,
+    require_unchanged,
+    tensor_versions,
+)
 from netsim.learning.jobs import Job
 
 
@@ -38,8 +43,8 @@ class Apply:
 def _run_one(job: Job[Apply], _: Plain) -> Sequence[Tensor]:
     """The function of one node's values."""
     function, values = job.work.function, [r.tensor() for r in job.inputs]
-    before = versions(values)
-    result = function(*fill(job.work.args, values))
+    before = tensor_versions(values)
+    result = function(*fill_slots(job.work.args, values))
     require_unchanged(function, values, before)
     results = checked_results(result, function, job)
     for cell, value in zip(job.outputs, results, strict=True):
@@ -56,7 +61,7 @@ def _signature(job: Job[Apply], resources: Resources) -> Signature | None:
     models = [cell.architecture for cell in job.outputs if cell is not None]
     if any(a is not None and a.whole_columns for a in models):
         return None
-    return function, frozen(job.work.args), tuple(r.shape for r in job.inputs)
+    return function, freeze_arguments(job.work.args), tuple(r.shape for r in job.inputs)
 
 
 def _prepare(_: Signature, jobs: Sequence[Job[Apply]], resources: Resources) -> Call:
@@ -68,8 +73,8 @@ def _prepare(_: Signature, jobs: Sequence[Job[Apply]], resources: Resources) -> 
             torch.stack([job.inputs[i].tensor() for job in some])
             for i in range(len(some[0].inputs))
         ]
-        results = functional.vmapped(work.function, work.args, inputs)
-        resources.fill(some, functional.unstacked(results, len(some)))
+        results = functional.call_with_vmap(work.function, work.args, inputs)
+        resources.fill(some, functional.unstack_results(results, len(some)))
 
     return Call(run, len(jobs))
 

@@ -42,7 +42,7 @@ def _run_one(job: Job[BatchGradient], plain: Plain) -> Sequence[Tensor]:
 
 def _signature(job: Job[BatchGradient], resources: InferenceResources) -> Signature | None:
     """One architecture, and minibatches of one size."""
-    if not resources.infers(job.inputs[0]):
+    if not resources.supports_inference(job.inputs[0]):
         return None
     return id(job.inputs[0].architecture), len(resources.shards.batch_rows(job.work.batch))
 
@@ -54,7 +54,7 @@ def _prepare(
     inference = resources.inference(jobs[0].inputs[0])
 
     def run(some: Sequence[Job[BatchGradient]], _: int) -> None:
-        models = inference.gathered([job.inputs[0] for job in some])
+        models = inference.gather([job.inputs[0] for job in some])
         rows = np.stack([resources.shards.batch_rows(job.work.batch) for job in some])
         index = to_device(rows, models.device)
         share = torch.full(rows.shape, 1.0 / key[1], device=models.device, dtype=models.dtype)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from netsim.backends.inference import over_splits
 from netsim.backends.job_type import register
-from netsim.backends.plain import Plain, looking
+from netsim.backends.plain import Plain, seeded_inference
 from netsim.learning.jobs import Job
 from netsim.learning.refs import Ref
 from netsim.learning.shards import Batch
@@ -48,7 +48,7 @@ def gradient_of(ref: Ref, batch: Batch) -> Tensor:
     row = ref.tensor().clone()
     gradient = torch.zeros_like(row)
     model = architecture.bind(row, gradient[: architecture.num_parameters])
-    with looking(architecture):
+    with seeded_inference(architecture):
         batch.loss(model(batch.x)).backward()  # type: ignore[no-untyped-call]
     return gradient
 

@@ -11,10 +11,15 @@ import torch
 from torch import Tensor
 
 from netsim.backends.job_type import Call, GroupKernel, Signature, register
-from netsim.backends.plain import Plain, checked_results, looking
+from netsim.backends.plain import Plain, checked_results, seeded_inference
 from netsim.backends.stacked import functional
 from netsim.backends.stacked.resources import Resources
-from netsim.learning.functions import fill, frozen, require_unchanged, versions
+from netsim.learning.functions import (
+    fill_slots,
+    freeze_arguments,
+    require_unchanged,
+    tensor_versions,
+)
 from netsim.learning.jobs import Job
 from netsim.learning.shards import Batch
 from netsim.learning.transfer import to_device
@@ -50,13 +55,13 @@ def _run_one(job: Job[Measure], plain: Plain) -> Sequence[Tensor]:
     work = job.work
     model, *given = job.inputs
     values = [r.tensor() for r in given]
-    arguments = fill(work.given, values)
+    arguments = fill_slots(work.given, values)
     batch = plain.shards.split(work.shard, work.split)
     seen = [*values, batch.x, batch.y]
-    before = versions(seen)
+    before = tensor_versions(seen)
     assert model.architecture is not None
     own = model.tensor().clone()  # which the function may adapt
-    with looking(model.architecture):
+    with seeded_inference(model.architecture):
         result = work.function(model.architecture.bind(own), batch, *arguments)
     require_unchanged(work.function, seen, before)
     return checked_results(result, work.function, job)
@@ -68,7 +73,7 @@ def _signature(job: Job[Measure], resources: Resources) -> Signature:
     size = len(resources.shards.split_rows(work.shard, work.split))
     shapes = tuple(r.shape for r in job.inputs)
     architecture = job.inputs[0].architecture
-    return id(architecture), work.function, frozen(work.given), size, shapes
+    return id(architecture), work.function, freeze_arguments(work.given), size, shapes
 
 
 def _prepare(_: Signature, jobs: Sequence[Job[Measure]], resources: Resources) -> Call:

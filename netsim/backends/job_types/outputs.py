@@ -39,7 +39,7 @@ def _run_one(job: Job[Outputs], plain: Plain) -> Sequence[Tensor]:
 def _signature(job: Job[Outputs], resources: InferenceResources) -> Signature | None:
     """One architecture of all models, and minibatches of one size."""
     architecture = job.inputs[0].architecture
-    if not resources.infers(job.inputs[0]):
+    if not resources.supports_inference(job.inputs[0]):
         return None
     if any(r.architecture is not architecture for r in job.inputs):
         return None
@@ -51,7 +51,7 @@ def _prepare(_: Signature, jobs: Sequence[Job[Outputs]], resources: InferenceRes
     inference = resources.inference(jobs[0].inputs[0])
 
     def run(some: Sequence[Job[Outputs]], _: int) -> None:
-        models = inference.gathered([ref for job in some for ref in job.inputs])
+        models = inference.gather([ref for job in some for ref in job.inputs])
         samples = []
         for job in some:
             samples += [resources.shards.batch_rows(job.work.batch)] * len(job.inputs)

@@ -27,7 +27,7 @@ from netsim.learning import optimizers
 from netsim.learning.architecture import Architecture
 from netsim.learning.calling import call_with
 from netsim.learning.columns import put, take
-from netsim.learning.functions import fill
+from netsim.learning.functions import fill_slots
 from netsim.learning.jobs import Batches, BatchKey, Job, Optimizer
 from netsim.learning.optimizers import CLIP_EPSILON
 from netsim.learning.privacy import Privacy
@@ -92,7 +92,7 @@ def _run_one(job: Job[PrivateTrain], plain: Plain) -> Sequence[Tensor]:
     theta, *others = (r.tensor() for r in job.inputs)
     architecture = job.inputs[0].architecture
     assert architecture is not None
-    given = fill(work.given, others[: work.num_given])
+    given = fill_slots(work.given, others[: work.num_given])
     row = theta.clone()
     columns = architecture.trained_columns()
     trained = take(row, columns).clone()
@@ -107,7 +107,7 @@ def _run_one(job: Job[PrivateTrain], plain: Plain) -> Sequence[Tensor]:
     gradients = _gradients(architecture, work.loss or default_loss, given, shards)
     for step in range(work.batches.steps):
         key = work.batches.key(step)
-        index = torch.from_numpy(rows[taken(plain.streams, key, len(rows), share)])
+        index = torch.from_numpy(rows[draw_samples(plain.streams, key, len(rows), share)])
         index = index.to(shards.x.device)
         each = gradients(row, shards.x[index], shards.y[index])
         total = clipped_sum(each, work.privacy.clip_norm)
@@ -160,7 +160,7 @@ def _require_single(architecture: Architecture, row: Tensor, x: Tensor) -> None:
     _SINGLE.add(architecture)
 
 
-def taken(streams: Streams, key: BatchKey, count: int, share: float) -> np.ndarray:
+def draw_samples(streams: Streams, key: BatchKey, count: int, share: float) -> np.ndarray:
     """Draw the node's samples for a step, each with probability `share`.
 
     Parameters
@@ -195,8 +195,8 @@ def drawn_noise(streams: Streams, key: BatchKey, length: int) -> np.ndarray:
     (length,) float64
     """
     generator = streams.generator(f"private noise/{key.stream}", key.shard, key.counter)
-    found: np.ndarray = generator.standard_normal(length)
-    return found
+    noise: np.ndarray = generator.standard_normal(length)
+    return noise
 
 
 def clipped_sum(gradients: Tensor, largest: float) -> Tensor:
@@ -229,13 +229,13 @@ def _gradients(
 
     by_sample: Any = vmap(grad(loss), in_dims=(None, 0, 0), chunk_size=SAMPLES_AT_ONCE)
 
-    def found(row: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    def sample_gradients(row: Tensor, x: Tensor, y: Tensor) -> Tensor:
         if not len(x):
             return row.new_zeros((0, architecture.num_trained()))
         gradients: Tensor = by_sample(row, x, y)
         return take(gradients, architecture.trained_columns())
 
-    return found
+    return sample_gradients
 
 
 register(PrivateTrain, _run_one)

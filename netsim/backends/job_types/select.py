@@ -12,7 +12,7 @@ from netsim.backends.inference import Inference, InferenceResources
 from netsim.backends.job_type import Call, GroupKernel, Signature, register
 from netsim.backends.plain import Plain, evaluate
 from netsim.backends.stacked.inference import padded_size
-from netsim.learning.candidate_sets import seen
+from netsim.learning.candidate_sets import inspect_selections
 from netsim.learning.jobs import Job
 from netsim.learning.select import greedy, greedy_rounds
 
@@ -68,7 +68,7 @@ def _models_and_state(job: Job[Select]) -> tuple[list[Tensor], Tensor | None]:
 
 def _signature(job: Job[Select], resources: InferenceResources) -> Signature | None:
     """One architecture, and validation splits that are padded to one size."""
-    if not resources.infers(job.inputs[0]):
+    if not resources.supports_inference(job.inputs[0]):
         return None
     rows = resources.shards.split_rows(job.work.shard, SPLIT)
     return id(job.inputs[0].architecture), padded_size(len(rows))
@@ -91,7 +91,9 @@ def _selections(jobs: Sequence[Job[Select]], inference: Inference) -> list[list[
     results: list[list[Tensor]] = [[] for _ in jobs]
     going_on = {}
     given = [_models_and_state(job) for job in jobs]
-    for i, ((models, state), at_first) in enumerate(zip(given, seen(given), strict=True)):
+    for i, ((models, state), at_first) in enumerate(
+        zip(given, inspect_selections(given), strict=True)
+    ):
         work = jobs[i].work
         going_on[i] = greedy_rounds(models, work.sizes, work.coins, work.budget, state, at_first)
     index, share = inference.padded_splits([(job.work.shard, SPLIT) for job in jobs])

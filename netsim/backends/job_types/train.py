@@ -11,13 +11,19 @@ from torch import Tensor
 
 from netsim.backends.job_type import Call, GroupKernel, Signature, register
 from netsim.backends.plain import Plain, default_loss
-from netsim.backends.rounding import stepwise
+from netsim.backends.rounding import as_sgd
 from netsim.backends.stacked.activations import activations_per_sample
 from netsim.backends.stacked.loss_training import LossTraining
 from netsim.backends.stacked.resources import Resources
 from netsim.backends.stacked.training import Training
 from netsim.learning import optimizers
-from netsim.learning.functions import fill, frozen, require_unchanged, uniforms_of, versions
+from netsim.learning.functions import (
+    fill_slots,
+    freeze_arguments,
+    require_unchanged,
+    tensor_versions,
+    uniforms_of,
+)
 from netsim.learning.jobs import Batches, Job, Optimizer
 from netsim.learning.refs import Cell
 
@@ -85,10 +91,10 @@ def _run_one(job: Job[Train], plain: Plain) -> Sequence[Tensor]:
     theta, *others = (r.tensor() for r in job.inputs)
     architecture = job.inputs[0].architecture
     assert architecture is not None
-    is_random, architecture = architecture.is_random, plain.own(architecture)
+    is_random, architecture = architecture.is_random, plain.bound_layout(architecture)
     held_fixed = others[: work.num_given]
-    before = versions(held_fixed)
-    given = fill(work.given, held_fixed)
+    before = tensor_versions(held_fixed)
+    given = fill_slots(work.given, held_fixed)
     others = others[work.num_given :]
     learned = {
         name: value.clone().requires_grad_()
@@ -97,7 +103,7 @@ def _run_one(job: Job[Train], plain: Plain) -> Sequence[Tensor]:
     rest = others[len(work.learn) :]
     row = theta.clone()
     model = architecture.bind(row, training=True)
-    parameters = [parameter for parameter, _ in architecture.trained(work.part)]
+    parameters = [parameter for parameter, _ in architecture.trained_parameters(work.part)]
     trained = [*parameters, *learned.values()]
     rows = [t.detach().view(-1) for t in trained]
     anchors: Sequence[Tensor] = ()
@@ -130,11 +136,11 @@ def _run_one(job: Job[Train], plain: Plain) -> Sequence[Tensor]:
         optimizers.step(work.optimizer, work.rate, rows, gradients, state, counts)
     if work.loss is not None:
         require_unchanged(work.loss, held_fixed, before)
-    architecture.collect(row)
+    architecture.collect_buffers(row)
     if work.part is not None:
         row = architecture.only_part(work.part, theta, row)
     after = row[: architecture.num_parameters].sum()
-    plain.note(job, after.reshape(1))
+    plain.note_training(job, after.reshape(1))
     is_wanted = job.output_refs[-1]() is not None
     if is_wanted:
         optimizers.keep_counts(work.optimizer, rows, state, counts)
@@ -168,14 +174,22 @@ def _signature(job: Job[Train], resources: Resources) -> Signature | None:
         return None  # a batch of one has no variance: torch's own error names the node
     common = in_common(job)
     if work.loss is None and not work.learn and work.part is None:
-        if not resources.routes.stacks(architecture, "train"):
+        if not resources.routes.is_stacked(architecture, "train"):
             return None
         if resources.stacked_module_of(ref) is not None:
             return ("default loss", *common)
-    if architecture.is_random or not resources.routes.stacks(architecture, "loss"):
+    if architecture.is_random or not resources.routes.is_stacked(architecture, "loss"):
         return None
     shapes = tuple(r.shape for r in job.inputs)
-    return ("own loss", *common, work.loss, frozen(work.given), work.learn, shapes, work.part)
+    return (
+        "own loss",
+        *common,
+        work.loss,
+        freeze_arguments(work.given),
+        work.learn,
+        shapes,
+        work.part,
+    )
 
 
 def _prepare(key: Signature, jobs: Sequence[Job[Train]], resources: Resources) -> Call:
@@ -208,7 +222,7 @@ def _sample(job: Job[Train], attempt: int) -> tuple[Hashable, Job[Train], list[C
     batches = work.batches._replace(first=first, steps=SAMPLE_STEPS, is_same=False)
     short = work._replace(
         batches=batches,
-        optimizer=stepwise(work.optimizer),
+        optimizer=as_sgd(work.optimizer),
         has_state=False,
         learning_rate=SAMPLE_RATE,
     )

@@ -40,7 +40,7 @@ class Activation(NamedTuple):
     settings: dict[str, Any]
     real: str | None
 
-    def fits(self, layer: nn.Module) -> bool:
+    def matches(self, layer: nn.Module) -> bool:
         """Return whether a module computes this activation."""
         has = (getattr(layer, name) == value for name, value in self.settings.items())
         return type(layer) is self.module and all(has)
@@ -54,7 +54,7 @@ class Activation(NamedTuple):
         return (name, *filter(None, (getattr(place, name, None) for place in (torch, F))))
 
 
-def _read() -> Iterator[Activation]:
+def _read_activations() -> Iterator[Activation]:
     for number, path in enumerate(ACTIVATIONS):
         line = path.read_text().partition("\n")[0].removeprefix("//").strip()
         call: Any = ast.parse(line, mode="eval").body
@@ -71,5 +71,5 @@ def _read() -> Iterator[Activation]:
 RELU = Activation(-1, "relu", nn.ReLU, {}, None)
 """Apart from the others: the kernel merges it with its neighbours."""
 
-KNOWN = (RELU, *_read())
+KNOWN = (RELU, *_read_activations())
 """Every activation."""

@@ -35,7 +35,7 @@ from netsim.backends.route import Purpose
 from netsim.backends.stacked.backend import Stacked
 from netsim.backends.ways import ONE_BY_ONE
 from netsim.learning.architecture import Architecture
-from netsim.learning.functions import frozen
+from netsim.learning.functions import freeze_arguments
 from netsim.learning.jobs import Job
 from netsim.learning.minibatches import Rows
 from netsim.learning.refs import Ref
@@ -72,7 +72,7 @@ class Native:
         self.store, self.divergences = stacked.store, stacked.divergences
         self.ways = stacked.ways
         self._resources = NativeResources(
-            stacked.resources, library, routes.native_variants(), threads, stacked.plain
+            stacked.resources, library, routes.native_variants(), threads, stacked.sequential
         )
         self._declined: dict[str, str] = {}
         self._groups = GroupedExecution(
@@ -80,7 +80,7 @@ class Native:
             self._resources,
             routes,
             stacked.execute,
-            stacked.plain,
+            stacked.sequential,
             self._declined,
             lambda *of: self.in_double(*of)._groups,
             stacked.ways,
@@ -115,7 +115,7 @@ class Native:
         for i, (ref, _) in enumerate(asked):
             architecture = ref.architecture
             assert architecture is not None
-            native = self._routes.way(architecture, "infer") == self.name
+            native = self._routes.backend_name(architecture, "infer") == self.name
             groups.setdefault(architecture if native else None, []).append(i)
         found: dict[int, Tensor] = {}
         for architecture, numbers in groups.items():
@@ -137,7 +137,7 @@ def _signature(job: Job[Train], resources: NativeResources) -> Signature | Decli
         return Passed("the kernel trains whole models")
     is_default = work.loss is None and not work.learn
     purpose: Purpose = "train" if is_default else "loss"
-    if resources.routes.way(architecture, purpose) != "native":
+    if resources.routes.backend_name(architecture, purpose) != "native":
         return Passed(resources.routes.reason(architecture, purpose))
     smallest = min(shards.batch_size, shards.train_size(work.batches.shard))
     if smallest == 1 and architecture.normalises_batches:
@@ -152,7 +152,13 @@ def _signature(job: Job[Train], resources: NativeResources) -> Signature | Decli
             resources.feature_training(ref)
         except UnsupportedError as error:
             return Declined(str(error))
-    return (*common, work.loss, frozen(work.given), work.learn, tuple(r.shape for r in job.inputs))
+    return (
+        *common,
+        work.loss,
+        freeze_arguments(work.given),
+        work.learn,
+        tuple(r.shape for r in job.inputs),
+    )
 
 
 def _prepare(key: Signature, jobs: Sequence[Job[Train]], resources: NativeResources) -> Call:

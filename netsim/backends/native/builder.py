@@ -64,7 +64,7 @@ class Builder:
         UnsupportedError
             If it is neither, or was overwritten.
         """
-        if self._place(x) in self._overwritten:
+        if self._memory_number(x) in self._overwritten:
             raise UnsupportedError(f"a value that {name} reads after it is overwritten in place")
         if isinstance(x, Value):
             return x
@@ -82,15 +82,15 @@ class Builder:
             self._memory[made.number] = -1
         return self._inputs[dense]
 
-    def _place(self, x: Any) -> int | None:
+    def _memory_number(self, x: Any) -> int | None:
         """Number of the value in whose memory another lies in PyTorch; -1 for the input."""
         if isinstance(x, Value):
             return self._memory.get(x.number, x.number)
         return -1 if isinstance(x, Samples) else None
 
-    def overwrite(self, x: Value | Samples) -> None:
-        """Refuse to read an argument, or what shares its memory, from here on."""
-        place = self._place(x)
+    def mark_overwritten(self, x: Value | Samples) -> None:
+        """Refuse later reads of an argument, or of what shares its memory."""
+        place = self._memory_number(x)
         if place is not None:
             self._overwritten.add(place)
 
@@ -197,7 +197,7 @@ class Builder:
     def interleave(self, parts: Stacked) -> Value:
         """One channel of each map in turn."""
         channels, *image = parts[0].shape
-        return self._joined(
+        return self._join_channels(
             list(parts),
             (channels * len(parts), *image),
             [(k, len(parts)) for k in range(len(parts))],
@@ -212,9 +212,9 @@ class Builder:
         for value in values:
             starts.append((at, 1))
             at += value.shape[0]
-        return self._joined(values, (at, *values[0].shape[1:]), starts)
+        return self._join_channels(values, (at, *values[0].shape[1:]), starts)
 
-    def _joined(
+    def _join_channels(
         self, parts: list[Value], shape: tuple[int, ...], places: list[tuple[int, int]]
     ) -> Value:
         out = self.value(shape, any(p.learns for p in parts))
@@ -262,7 +262,7 @@ class Builder:
     ) -> Value:
         """Add a layer whose result lies in its source's memory in PyTorch."""
         out = self.layer(kind, (value,), shape, settings, {}, name)
-        place = self._place(value)
+        place = self._memory_number(value)
         if place is not None:
             self._memory[out.number] = place
         return out

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from netsim.backends.native.library import load, why_missing
+from netsim.backends.native.library import load_library, why_missing
 
 
-class Moving(NamedTuple):
+class CropFlipCall(NamedTuple):
     """One call of `netsim.protocols.crop_flip.crop_and_flip`.
 
     Attributes
@@ -33,13 +33,13 @@ class Moving(NamedTuple):
     found: Tensor
 
 
-_noted: ContextVar[list[Moving] | None] = ContextVar("noted", default=None)
+_noted: ContextVar[list[CropFlipCall] | None] = ContextVar("noted", default=None)
 
 
 @contextmanager
-def noting() -> Iterator[list[Moving]]:
-    """A while in which calls are noted in the list."""
-    found: list[Moving] = []
+def record_crop_flips() -> Iterator[list[CropFlipCall]]:
+    """Record calls in the list inside the `with` block."""
+    found: list[CropFlipCall] = []
     token = _noted.set(found)
     try:
         yield found
@@ -47,8 +47,8 @@ def noting() -> Iterator[list[Moving]]:
         _noted.reset(token)
 
 
-def note(moving: Moving) -> None:
-    """Note a call, if somebody wants to know."""
+def record_crop_flip(moving: CropFlipCall) -> None:
+    """Record a call where a list is kept."""
     noted = _noted.get()
     if noted is not None:
         noted.append(moving)
@@ -109,5 +109,5 @@ def crop_and_flip(x: Tensor, draws: Tensor, black: Tensor, pad: int) -> Tensor:
     x, draws, black = x.contiguous(), draws.contiguous(), black.to(x.dtype).contiguous()
     out = torch.empty_like(x)
     pointers = [t.data_ptr() for t in (x, draws, black, out)]
-    load().crop_and_flip(*pointers, *x.shape, pad, x.element_size())
+    load_library().crop_and_flip(*pointers, *x.shape, pad, x.element_size())
     return out

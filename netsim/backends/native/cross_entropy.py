@@ -22,7 +22,7 @@ from netsim.backends.native.trace import READS
 from netsim.backends.stacked.functional import ModelFunction
 from netsim.backends.stacked.loss_training import LossSteps
 from netsim.learning.architecture import Architecture
-from netsim.learning.functions import fill
+from netsim.learning.functions import fill_slots
 from netsim.learning.shards import Batch
 
 DEFAULTS = {
@@ -43,7 +43,7 @@ class OtherLossError(Exception):
     """A loss is something else than a cross-entropy of the model's outputs."""
 
 
-class Followed(TorchFunctionMode):
+class LossObserver(TorchFunctionMode):
     """Calls that a loss makes of a model that gives `outputs`; a context around one call of it.
 
     Parameters
@@ -137,12 +137,12 @@ def is_cross_entropy(
         return None
     a, called = architecture, ModelFunction(architecture.module, work.loss)
     outputs = torch.zeros(len(example.x), a.num_outputs, dtype=a.dtype)
-    followed = Followed(example.y, outputs)
+    followed = LossObserver(example.y, outputs)
     refused = [(part, _refuse) for part in a.module.children()]
     a.module.train(True)
     try:
         with standing_in([(a.module, followed.model), *refused]), followed:
-            value = called(example, {}, *fill(work.given, given))
+            value = called(example, {}, *fill_slots(work.given, given))
         followed.check(value)
     except Exception:  # whatever a loss may raise; where it trains, that is told
         return None

@@ -60,14 +60,14 @@ class FeatureTraining:
             raise UnsupportedError("layers behind the features that draw in PyTorch")
         self._features, self._streams = features, streams
         self._is_random = architecture.is_random
-        self._training = LossTraining(architecture, shards, store, divergences, self._around)
+        self._training = LossTraining(architecture, shards, store, divergences, self._prepare_lanes)
 
     def run(self, jobs: Sequence[Job[LossSteps]]) -> list[list[Tensor]]:
         """Results of jobs of one signature; see `LossTraining.run`."""
         return self._training.run(jobs)
 
     @contextmanager
-    def _around(self, works: Sequence[LossSteps], lanes: Rows, step: int) -> Iterator[None]:
+    def _prepare_lanes(self, works: Sequence[LossSteps], lanes: Rows, step: int) -> Iterator[None]:
         width = len(np.unique(lanes))  # a lone lane runs twice
         drawn = []
         if self._is_random:

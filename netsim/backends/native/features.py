@@ -20,7 +20,7 @@ from netsim.backends.native.graph import UnsupportedError
 from netsim.backends.native.kernel import Kernel
 from netsim.backends.native.masks import draw, values_of
 from netsim.backends.native.records import Loss
-from netsim.backends.parameter_store import padded
+from netsim.backends.parameter_store import padded_length
 
 
 def parts_of(module: nn.Module) -> list[nn.Module]:
@@ -88,7 +88,7 @@ class Features:
             (W, n, F), (W, buffers), (W, padded length), (W, n x mask values).
         """
         kernel, lanes, size, width = self._kernel, len(x), x.shape[1], self.width
-        rows = x.new_empty((lanes, padded(kernel.num_values)), dtype=kernel.dtype)
+        rows = x.new_empty((lanes, padded_length(kernel.num_values)), dtype=kernel.dtype)
         at = 0
         for tensor in tensors:
             length = tensor[0].numel()
@@ -109,7 +109,12 @@ class Features:
         )
         if out is not None:
             after = out[:width, length : kernel.num_values]
-        return self._repeated(found, lanes), self._repeated(after, lanes), rows, masks
+        return (
+            self._repeat_last_lane(found, lanes),
+            self._repeat_last_lane(after, lanes),
+            rows,
+            masks,
+        )
 
     def backward(self, gradient: Tensor, x: Tensor, rows: Tensor, masks: Tensor) -> Tensor:
         """Gradients by the parameters, (W, padded length).
@@ -134,14 +139,14 @@ class Features:
             masks=masks[:width] if kernel.mask_shapes else None,
             output_gradients=gradient[:width].to(kernel.dtype).contiguous(),
         )
-        return self._repeated(out[:width], len(x))
+        return self._repeat_last_lane(out[:width], len(x))
 
     def _samples(self, x: Tensor, rows: Tensor) -> tuple[Data, Rows, Any]:
         width, size = self.width, x.shape[1]
         data = Data(x[:width].flatten(0, 1).contiguous())
         return data, Rows(rows[:width]), np.arange(width * size).reshape(width, size)
 
-    def _repeated(self, found: Tensor, lanes: int) -> Tensor:
+    def _repeat_last_lane(self, found: Tensor, lanes: int) -> Tensor:
         """The last lane again for those that only repeat it."""
         if len(found) == lanes:
             return found

@@ -11,7 +11,7 @@ from torch import Tensor
 from netsim.backends.native.data import Data, Numbers, Rows
 from netsim.backends.native.kernel import Kernel
 from netsim.backends.native.losses import loss_of
-from netsim.backends.parameter_store import ParameterStore, padded
+from netsim.backends.parameter_store import ParameterStore, padded_length
 from netsim.learning.minibatches import Rows as Samples
 from netsim.learning.refs import Ref
 from netsim.learning.shards import Shards
@@ -43,10 +43,10 @@ class NativeInference:
 
     def empty_rows(self, count: int) -> Tensor:
         """Uninitialised rows (count, padded D)."""
-        columns = padded(self._kernel.num_values)
+        columns = padded_length(self._kernel.num_values)
         return torch.empty((count, columns), dtype=self._store.dtype)
 
-    def gathered(self, refs: Sequence[Ref]) -> Tensor:
+    def gather(self, refs: Sequence[Ref]) -> Tensor:
         """Copies of models as rows (W, padded D)."""
         rows = self.empty_rows(len(refs))
         self._store.gather(refs, rows)
@@ -55,7 +55,7 @@ class NativeInference:
     def padded_splits(self, splits: Sequence[tuple[int, str]]) -> tuple[Tensor, Tensor]:
         """Row numbers (W, n) of splits, padded to the longest, and each sample's share."""
         each = [self._shards.split_rows(node, name) for node, name in splits]
-        index, sizes = _table(each)
+        index, sizes = _pad_rows(each)
         is_sample = np.arange(index.shape[1]) < sizes[:, None]
         share = torch.from_numpy(is_sample / sizes[:, None])
         return torch.from_numpy(index), share.to(self._store.dtype)
@@ -116,7 +116,7 @@ class NativeInference:
             models = Rows(slab.storage, np.array(numbers[some], dtype=np.int64))
             rows = [rows for _, rows in asked[some]]
             found += self._kernel.outputs_each(self._data, models, rows)
-            slab.touched(len(rows))
+            slab.note_access(len(rows))
         return found
 
 
@@ -125,7 +125,7 @@ def _sizes(share: Tensor) -> Numbers:
     return (share > 0).sum(1).numpy()
 
 
-def _table(each: Sequence[Samples]) -> tuple[Numbers, Numbers]:
+def _pad_rows(each: Sequence[Samples]) -> tuple[Numbers, Numbers]:
     """Rows of numbers, the last one repeated up to the longest, and their lengths."""
     sizes = np.array([len(rows) for rows in each], dtype=np.int64)
     columns = np.minimum(np.arange(sizes.max(initial=1)), sizes[:, None] - 1)

@@ -85,33 +85,33 @@ class Kernel(Passes):
         n, most, size = steps.index.shape
         plans = self._plans[True, True]
         run = self._run(plans, data, n)
-        run.starts(models, self.num_values)
-        run.models("out", out, self.num_values, "target")
+        run.set_starts(models, self.num_values)
+        run.set_models("out", out, self.num_values, "target")
         length = self.graph.num_parameters
         state_length = length if optimizer.kind == "sgd" else 1 + 2 * length
-        run.models("states", states, state_length, "state")
-        run.models("states_out", states_out, state_length, "state_target")
-        run.models("anchors", anchors, length, "anchor")
+        run.set_models("states", states, state_length, "state")
+        run.set_models("states_out", states_out, state_length, "state_target")
+        run.set_models("anchors", anchors, length, "anchor")
         counts = np.minimum(steps.counts, most)
         taken = np.arange(most) < counts[:, None]
         starts = np.arange(n * most, dtype=np.int64).reshape(n, most) * size
-        run.steps(counts, steps.sizes[taken], starts[taken], steps.index)
+        run.set_steps(counts, steps.sizes[taken], starts[taken], steps.index)
         if self.graph.masks:
             if masks is None:
                 raise ValueError("dropout needs masks")
             per = self.graph.mask_values * size
-            run.tensor("masks", masks, n * most * per)
-            run.numbers("step_masks", (np.arange(n * most).reshape(n, most) * per)[taken])
+            run.set_tensor("masks", masks, n * most * per)
+            run.set_integers("step_masks", (np.arange(n * most).reshape(n, most) * per)[taken])
         if moves is not None:
-            run.tensor("draws", moves.draws, n * most * size * 3)
-            run.tensor("black", moves.black, data.x.shape[1])
+            run.set_tensor("draws", moves.draws, n * most * size * 3)
+            run.set_tensor("black", moves.black, data.x.shape[1])
             run.call.pad = moves.pad
         if output_gradients is not None:
-            run.tensor("given", output_gradients, n * most * size * self.graph.export_width)
-            run.numbers("step_export", starts[taken])
+            run.set_tensor("given", output_gradients, n * most * size * self.graph.export_width)
+            run.set_integers("step_export", starts[taken])
         if own_loss is not None:
-            run.programs(own_loss)
-        run.reals("learning_rate", learning_rate)
+            run.set_programs(own_loss)
+        run.set_reals("learning_rate", learning_rate)
         c = run.call
         c.mode, c.loss, c.updates_buffers = Mode.TRAIN, loss, 1
         c.optimizer = ("sgd", "adam").index(optimizer.kind)
@@ -119,6 +119,6 @@ class Kernel(Passes):
         c.beta1, c.beta2 = optimizer.beta1, optimizer.beta2
         c.clip_norm, c.anchor_strength = optimizer.clip_norm or 0.0, anchor_strength
         sums = np.zeros(n)
-        run.reals("sums", sums)
-        run.go(loss)
+        run.set_reals("sums", sums)
+        run.execute(loss)
         return sums

@@ -31,7 +31,7 @@ def activation(builder: Builder, layer: nn.Module, name: str, x: Any) -> Value:
     UnsupportedError
         If the kernel has no such activation.
     """
-    known = next((a for a in KNOWN if a.fits(layer)), None)
+    known = next((a for a in KNOWN if a.matches(layer)), None)
     if known is None:
         raise UnsupportedError(f"{layer} ({name})")
     value = builder.read(x, name)

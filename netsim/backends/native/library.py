@@ -119,7 +119,7 @@ def _loaded(path: Path) -> Library:
     return Library(path)
 
 
-def load() -> Library:
+def load_library() -> Library:
     """The library of this installation.
 
     Raises
@@ -139,16 +139,16 @@ def load() -> Library:
 def why_missing() -> str | None:
     """Why there is no kernel; None if there is one."""
     try:
-        load()
+        load_library()
     except LibraryMissingError as error:
         return str(error)
     return None
 
 
-def described() -> str:
+def describe_kernel() -> str:
     """The instruction set that the kernel runs on, or why there is no kernel."""
     try:
-        return load().variant().name
+        return load_library().variant().name
     except LibraryMissingError as error:
         return f"none: {error}"
 
@@ -156,6 +156,6 @@ def described() -> str:
 def identity() -> str:
     """Return the kernel's identity: its instruction set and the fingerprint of its sources."""
     try:
-        return f"{load().variant().name} {load().sources}"
+        return f"{load_library().variant().name} {load_library().sources}"
     except LibraryMissingError:
         return "none"

@@ -17,7 +17,7 @@ from netsim.backends.native.loss_passes import (
     differentiable,
     in_transform,
     is_transformed,
-    plain,
+    unwrap_transforms,
 )
 from netsim.backends.native.loss_recorder import TAINTED, Key, Outside, Recorder, key_of
 
@@ -74,10 +74,10 @@ class Follower:
         self.passes: list[Pass] = []
         self._changed_since = False
 
-    def answer(
+    def replace_call(
         self, name: str, part: nn.Module, forward: Callable[..., Any], args: tuple[Any, ...]
     ) -> Any:
-        """A result of the right shape in place of what a part gives, or that itself.
+        """Result of the right shape in place of a part's own, or that itself.
 
         Parameters
         ----------
@@ -97,8 +97,8 @@ class Follower:
         recorder = self._recorder
         if len(args) != 1 or not isinstance(args[0], Tensor):
             return forward(*args)
-        x, source = plain(args[0]), -1
-        told = recorder.known(x)
+        x, source = unwrap_transforms(args[0]), -1
+        told = recorder.lookup(x)
         is_own = (
             torch.is_grad_enabled()
             and not in_transform()
@@ -116,7 +116,7 @@ class Follower:
                 raise UnsupportedError("a loss that calls the model in evaluation mode")
             assert self.root is not None
             if not is_own or len(x) < len(self.root):
-                return self._pass(name, part, x, first)
+                return self._run_pass(name, part, x, first)
         else:
             if self.root is None:
                 raise UnsupportedError("a loss that calls the model with no samples first")
@@ -137,16 +137,20 @@ class Follower:
         self.results.append(found)
         operand = Operand(Memory(Base.WORK, found.numel()), 0, shape, row_major(shape))
         if self._layout is not None and len(self.results) - 1 in self._layout.calls:
-            operand = self._layout.place(self.exported, len(self.results) - 1, len(x))
+            operand = self._layout.results_operand(self.exported, len(self.results) - 1, len(x))
         self.operands.append(operand)
-        recorder.know(found, operand)
+        recorder.bind(found, operand)
         return found
 
     def _first_of(self, x: Tensor) -> int:
         """Place of samples among those of which the layers are; the first ones decide on these."""
         if self.root is None:
             self.root = next(
-                (each for each in (self._whole, *self._recorder.held(x)) if lies_in(x, each) >= 0),
+                (
+                    each
+                    for each in (self._whole, *self._recorder.tensors_in_memory_of(x))
+                    if lies_in(x, each) >= 0
+                ),
                 x,
             )
         first = lies_in(x, self.root)
@@ -154,14 +158,14 @@ class Follower:
             raise UnsupportedError("a loss that calls the model with samples of several kinds")
         return first
 
-    def _pass(self, name: str, part: nn.Module, x: Tensor, first: int) -> Tensor:
+    def _run_pass(self, name: str, part: nn.Module, x: Tensor, first: int) -> Tensor:
         """Results of a part with other parameters than the job's own, or for some samples."""
         recorder, program = self._recorder, self._recorder.program
         with recorder.paused():
             plans = self._parts.plans(name)
         own = dict(part.named_parameters(remove_duplicate=False))
         statistics = {n: b for n, b in part.named_buffers() if b.is_floating_point()}
-        are_own = {key_of(plain(b)) in self._buffers for b in statistics.values()}
+        are_own = {key_of(unwrap_transforms(b)) in self._buffers for b in statistics.values()}
         if len(are_own) > 1:
             raise UnsupportedError("a loss that replaces some running statistics")
         updates, number = are_own == {True}, len(self.passes)
@@ -177,7 +181,7 @@ class Follower:
                 length = plans.packing.num_values
                 out, weights = program.forward(number, row, shape, length, updates)
                 packed.append(weights)
-                return self._known(shape, out)
+                return self._stand_in(shape, out)
 
         def backward(gradient: Tensor) -> tuple[Tensor, ...]:
             with recorder.paused(), torch._C.DisableTorchFunction():
@@ -186,16 +190,18 @@ class Follower:
                 by_results = program.row([recorder.operand(gradient)])
                 row = program.backward(number, by_results, packed.pop(), spans[-1].stop)
                 return tuple(
-                    self._known(s.shape, Operand(row.memory, s.start, s.shape, row_major(s.shape)))
+                    self._stand_in(
+                        s.shape, Operand(row.memory, s.start, s.shape, row_major(s.shape))
+                    )
                     for s in spans
                 )
 
         return differentiable(forward, backward, [own[s.name] for s in spans])
 
-    def _known(self, shape: tuple[int, ...], operand: Operand) -> Tensor:
+    def _stand_in(self, shape: tuple[int, ...], operand: Operand) -> Tensor:
         """A tensor that stands for an operand."""
         found = torch.ones(shape, dtype=self._recorder.program.dtype)
-        self._recorder.know(found, operand)
+        self._recorder.bind(found, operand)
         return found
 
     def _shape(self, name: str, x: Tensor) -> tuple[int, int]:

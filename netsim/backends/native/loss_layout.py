@@ -60,7 +60,7 @@ class Layout(NamedTuple):
     calls: tuple[int, ...]
     widths: tuple[int, ...]
 
-    def place(self, memory: Memory, call: int, samples: int) -> Operand:
+    def results_operand(self, memory: Memory, call: int, samples: int) -> Operand:
         """The results of a call in the memory of all exports.
 
         Parameters

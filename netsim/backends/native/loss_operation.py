@@ -134,11 +134,11 @@ class Operation:
     """Set where it is needed even if nobody reads what it writes."""
 
     @property
-    def written(self) -> Memory | None:
+    def written_memory(self) -> Memory | None:
         return None if self.out is None else self.out.memory
 
 
-def padded(values: Sequence[int], length: int, by: int) -> tuple[int, ...]:
+def pad_front(values: Sequence[int], length: int, by: int) -> tuple[int, ...]:
     """Numbers with others before them, so many that there are `length`.
 
     Parameters
@@ -151,7 +151,7 @@ def padded(values: Sequence[int], length: int, by: int) -> tuple[int, ...]:
     return (*([by] * (length - len(values))), *values)
 
 
-def merged(
+def merge_dimensions(
     shape: Sequence[int], strides: Sequence[Sequence[int]]
 ) -> tuple[list[int], list[list[int]]]:
     """Dimensions with those merged that lie as one in every operand; those of size 1 are gone."""
@@ -173,7 +173,9 @@ def merged(
     return sizes, found
 
 
-def mapped(function: Function, out: Operand, inputs: Sequence[Operand], real: float) -> Operation:
+def elementwise(
+    function: Function, out: Operand, inputs: Sequence[Operand], real: float
+) -> Operation:
     """A function of each value.
 
     Parameters
@@ -192,16 +194,16 @@ def mapped(function: Function, out: Operand, inputs: Sequence[Operand], real: fl
         If the dimensions are too many.
     """
     wide = [x.expanded(out.shape) for x in inputs]
-    sizes, strides = merged(out.shape, [out.strides, *(x.strides for x in wide)])
+    sizes, strides = merge_dimensions(out.shape, [out.strides, *(x.strides for x in wide)])
     if len(sizes) > RANK:
         raise UnsupportedError(f"an operation over {len(sizes)} dimensions")
-    dims = padded(sizes, RANK, 1)
+    dims = pad_front(sizes, RANK, 1)
     # A run of a single value has the stride of contiguous ones.
-    told = tuple(padded(s, RANK, 0) if s else (0, 0, 0, 1) for s in strides)
+    told = tuple(pad_front(s, RANK, 0) if s else (0, 0, 0, 1) for s in strides)
     return Operation(Kind.MAP, function, dims, out, tuple(wide), told, real)
 
 
-def encoded(op: Operation, chain: int = 1) -> list[int]:
+def encode_operation(op: Operation, chain: int = 1) -> list[int]:
     """An operation as the kernel reads it.
 
     Parameters

@@ -27,19 +27,19 @@ Number = int | float | bool
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _names(*names: str) -> Callable[[F], F]:
-    def keep(function: F) -> F:
+def _computes(*names: str) -> Callable[[F], F]:
+    def register(function: F) -> F:
         OPERATIONS.update(dict.fromkeys(names, function))
         return function
 
-    return keep
+    return register
 
 
 def _operand(p: Program, value: Operand | Number) -> Operand:
     return value if isinstance(value, Operand) else p.scalar(float(value))
 
 
-def viewed(value: Operand, function: Callable[[Tensor], Any]) -> Any:
+def view_operand(value: Operand, function: Callable[[Tensor], Any]) -> Any:
     """Views of an operand by a function of tensors; one, or a list of them.
 
     Raises
@@ -63,11 +63,11 @@ def viewed(value: Operand, function: Callable[[Tensor], Any]) -> Any:
     return [as_operand(t) for t in found]
 
 
-def _copied(p: Program, value: Operand) -> Operand:
+def _copy(p: Program, value: Operand) -> Operand:
     return p.map(Function.COPY, value.shape, value)
 
 
-def shaped(p: Program, value: Operand, shape: Sequence[int]) -> Operand:
+def reshape(p: Program, value: Operand, shape: Sequence[int]) -> Operand:
     """The same values in another shape; a copy where there is no such view.
 
     Parameters
@@ -77,19 +77,19 @@ def shaped(p: Program, value: Operand, shape: Sequence[int]) -> Operand:
     shape : sequence of int
     """
     try:
-        found: Operand = viewed(value, lambda t: t.view(tuple(shape)))
+        found: Operand = view_operand(value, lambda t: t.view(tuple(shape)))
         return found
     except RuntimeError:
-        whole = _copied(p, value)
+        whole = _copy(p, value)
         return Operand(whole.memory, 0, tuple(shape), row_major(shape))
 
 
-@_names("view", "_unsafe_view", "reshape", "_reshape_alias")
+@_computes("view", "_unsafe_view", "reshape", "_reshape_alias")
 def _view(p: Program, out: Tensor, x: Operand, *_: Any, **keys: Any) -> Operand:
-    return shaped(p, x, tuple(out.shape))
+    return reshape(p, x, tuple(out.shape))
 
 
-def _plain(name: str, function: Function) -> None:
+def _register_elementwise(name: str, function: Function) -> None:
     OPERATIONS[name] = lambda p, out, *inputs: p.map(
         function, out.shape, *(_operand(p, x) for x in inputs)
     )
@@ -113,20 +113,20 @@ for _name, _function in {
     "where": Function.WHERE,
     "copy": Function.COPY,
 }.items():
-    _plain(_name, _function)
+    _register_elementwise(_name, _function)
 
 
-@_names("gt")
+@_computes("gt")
 def _greater(p: Program, out: Tensor, a: Any, b: Any) -> Operand:
     return p.map(Function.LESS, out.shape, _operand(p, b), _operand(p, a))
 
 
-@_names("ge")
+@_computes("ge")
 def _at_least(p: Program, out: Tensor, a: Any, b: Any) -> Operand:
     return p.map(Function.LESS_EQUAL, out.shape, _operand(p, b), _operand(p, a))
 
 
-@_names("add")
+@_computes("add")
 def _add(p: Program, out: Tensor, a: Any, b: Any, alpha: Number = 1) -> Operand:
     a, b = _operand(p, a), _operand(p, b)
     if alpha == 1:
@@ -134,47 +134,47 @@ def _add(p: Program, out: Tensor, a: Any, b: Any, alpha: Number = 1) -> Operand:
     return p.map(Function.PLUS_TIMES, out.shape, a, b, real=float(alpha))
 
 
-@_names("sub")
+@_computes("sub")
 def _subtract(p: Program, out: Tensor, a: Any, b: Any, alpha: Number = 1) -> Operand:
     if alpha == 1:
         return p.map(Function.MINUS, out.shape, _operand(p, a), _operand(p, b))
     return _add(p, out, a, b, -alpha)
 
 
-@_names("rsub")
-def _from(p: Program, out: Tensor, a: Any, b: Any, alpha: Number = 1) -> Operand:
+@_computes("rsub")
+def _reverse_subtract(p: Program, out: Tensor, a: Any, b: Any, alpha: Number = 1) -> Operand:
     return _subtract(p, out, b, a, alpha)
 
 
-@_names("div")
+@_computes("div")
 def _divide(p: Program, out: Tensor, a: Any, b: Any, rounding_mode: Any = None) -> Operand:
     if rounding_mode is not None:
         raise UnsupportedError("a division that rounds")
     return p.map(Function.OVER, out.shape, _operand(p, a), _operand(p, b))
 
 
-@_names("neg")
+@_computes("neg")
 def _negative(p: Program, out: Tensor, x: Operand) -> Operand:
     return p.map(Function.SCALED, out.shape, x, real=-1.0)
 
 
-@_names("reciprocal")
+@_computes("reciprocal")
 def _reciprocal(p: Program, out: Tensor, x: Operand) -> Operand:
     return p.map(Function.OVER, out.shape, p.scalar(1.0), x)
 
 
-@_names("rsqrt")
+@_computes("rsqrt")
 def _inverse_root(p: Program, out: Tensor, x: Operand) -> Operand:
     return _reciprocal(p, out, p.map(Function.SQRT, out.shape, x))
 
 
-@_names("sigmoid")
+@_computes("sigmoid")
 def _sigmoid(p: Program, out: Tensor, x: Operand) -> Operand:
     powers = p.map(Function.EXP, out.shape, _negative(p, out, x))
     return _reciprocal(p, out, p.map(Function.PLUS, out.shape, powers, p.scalar(1.0)))
 
 
-@_names("pow")
+@_computes("pow")
 def _power(p: Program, out: Tensor, x: Any, exponent: Any) -> Operand:
     if not isinstance(x, Operand) or isinstance(exponent, Operand):
         raise UnsupportedError("a power whose exponent is a tensor")
@@ -187,32 +187,32 @@ def _power(p: Program, out: Tensor, x: Any, exponent: Any) -> Operand:
     return p.map(Function.POWER, out.shape, x, real=float(exponent))
 
 
-@_names("relu")
+@_computes("relu")
 def _relu(p: Program, out: Tensor, x: Operand) -> Operand:
     return p.map(Function.MAXIMUM, out.shape, x, p.scalar(0.0))
 
 
-@_names("threshold_backward")
+@_computes("threshold_backward")
 def _behind_relu(p: Program, out: Tensor, gradient: Operand, x: Operand, most: Any) -> Operand:
     flat = p.map(Function.LESS_EQUAL, out.shape, x, _operand(p, most))
     return p.map(Function.WHERE, out.shape, flat, p.scalar(0.0), gradient)
 
 
-@_names("tanh_backward")
+@_computes("tanh_backward")
 def _behind_tanh(p: Program, out: Tensor, gradient: Operand, y: Operand) -> Operand:
     square = p.map(Function.TIMES, out.shape, y, y)
     slope = p.map(Function.MINUS, out.shape, p.scalar(1.0), square)
     return p.map(Function.TIMES, out.shape, gradient, slope)
 
 
-@_names("sigmoid_backward")
+@_computes("sigmoid_backward")
 def _behind_sigmoid(p: Program, out: Tensor, gradient: Operand, y: Operand) -> Operand:
     rest = p.map(Function.MINUS, out.shape, p.scalar(1.0), y)
     slope = p.map(Function.TIMES, out.shape, y, rest)
     return p.map(Function.TIMES, out.shape, gradient, slope)
 
 
-@_names("clamp", "clamp_min", "clamp_max")
+@_computes("clamp", "clamp_min", "clamp_max")
 def _clamp(p: Program, out: Tensor, x: Operand, min: Any = None, max: Any = None) -> Operand:
     if min is not None:
         x = p.map(Function.MAXIMUM, out.shape, x, _operand(p, min))
@@ -224,20 +224,20 @@ def _clamp(p: Program, out: Tensor, x: Operand, min: Any = None, max: Any = None
 OPERATIONS["clamp_max"] = lambda p, out, x, most: _clamp(p, out, x, None, most)
 
 
-@_names("logical_not", "bitwise_not")
+@_computes("logical_not", "bitwise_not")
 def _not(p: Program, out: Tensor, x: Operand) -> Operand:
     _require_logical(out)
     return p.map(Function.EQUAL, out.shape, x, p.scalar(0.0))
 
 
-@_names("bitwise_and", "logical_and")
+@_computes("bitwise_and", "logical_and")
 def _and(p: Program, out: Tensor, a: Any, b: Any) -> Operand:
     _require_logical(out)
     both = (p.map(Function.UNEQUAL, x.shape, x, p.scalar(0.0)) for x in (a, b))
     return p.map(Function.TIMES, out.shape, *both)
 
 
-@_names("bitwise_or", "logical_or")
+@_computes("bitwise_or", "logical_or")
 def _or(p: Program, out: Tensor, a: Any, b: Any) -> Operand:
     _require_logical(out)
     both = (p.map(Function.UNEQUAL, x.shape, x, p.scalar(0.0)) for x in (a, b))
@@ -249,32 +249,32 @@ def _require_logical(out: Tensor) -> None:
         raise UnsupportedError("bits of whole numbers")
 
 
-@_names("masked_fill")
-def _filled(p: Program, out: Tensor, x: Operand, mask: Operand, value: Any) -> Operand:
+@_computes("masked_fill")
+def _masked_fill(p: Program, out: Tensor, x: Operand, mask: Operand, value: Any) -> Operand:
     return p.map(Function.WHERE, out.shape, mask, _operand(p, value), x)
 
 
-@_names("_to_copy")
-def _converted(p: Program, out: Tensor, x: Operand, **keys: Any) -> Operand:
+@_computes("_to_copy")
+def _convert(p: Program, out: Tensor, x: Operand, **keys: Any) -> Operand:
     return x  # types are checked for every result
 
 
-@_names("clone")
+@_computes("clone")
 def _clone(p: Program, out: Tensor, x: Operand, **keys: Any) -> Operand:
-    return _copied(p, x)
+    return _copy(p, x)
 
 
-@_names("sum")
+@_computes("sum")
 def _sum(
     p: Program, out: Tensor, x: Operand, dim: Any = None, keepdim: bool = False, **keys: Any
 ) -> Operand:
     if not x.shape:
-        return _copied(p, x)
+        return _copy(p, x)
     dims = _dims(x, dim)
     return p.reduce(Function.PLUS, x, dims, keepdim)
 
 
-@_names("mean")
+@_computes("mean")
 def _mean(
     p: Program, out: Tensor, x: Operand, dim: Any = None, keepdim: bool = False, **keys: Any
 ) -> Operand:
@@ -283,11 +283,11 @@ def _mean(
     return p.map(Function.OVER, out.shape, total, p.scalar(count))
 
 
-@_names("amax")
+@_computes("amax")
 def _largest(
     p: Program, out: Tensor, x: Operand, dim: Any = None, keepdim: bool = False
 ) -> Operand:
-    return p.reduce(Function.MAXIMUM, x, _dims(x, dim), keepdim) if x.shape else _copied(p, x)
+    return p.reduce(Function.MAXIMUM, x, _dims(x, dim), keepdim) if x.shape else _copy(p, x)
 
 
 def _dims(x: Operand, dim: Any) -> list[int]:
@@ -296,7 +296,7 @@ def _dims(x: Operand, dim: Any) -> list[int]:
     return [dim] if isinstance(dim, int) else list(dim)
 
 
-@_names("linalg_vector_norm")
+@_computes("linalg_vector_norm")
 def _norm(
     p: Program, out: Tensor, x: Operand, ord: Any = 2, dim: Any = None, keepdim: bool = False,
     **keys: Any,
@@ -309,12 +309,12 @@ def _norm(
     return p.map(Function.SQRT, out.shape, _sum(p, out, squares, dim, keepdim))
 
 
-@_names("norm")
+@_computes("norm")
 def _old_norm(p: Program, out: Tensor, x: Operand, power: Any = 2, *rest: Any) -> Operand:
     return _norm(p, out, x, 2 if power is None else power, *rest)
 
 
-@_names("logsumexp")
+@_computes("logsumexp")
 def _log_sum(p: Program, out: Tensor, x: Operand, dim: Any, keepdim: bool = False) -> Operand:
     top = p.reduce(Function.MAXIMUM, x, _dims(x, dim), True)
     size = p.map(Function.ABS, top.shape, top)
@@ -323,10 +323,10 @@ def _log_sum(p: Program, out: Tensor, x: Operand, dim: Any, keepdim: bool = Fals
     powers = p.map(Function.EXP, x.shape, p.map(Function.MINUS, x.shape, x, top))
     total = p.reduce(Function.PLUS, powers, _dims(x, dim), True)
     found = p.map(Function.PLUS, top.shape, p.map(Function.LOG, top.shape, total), top)
-    return shaped(p, found, tuple(out.shape))
+    return reshape(p, found, tuple(out.shape))
 
 
-@_names("_log_softmax")
+@_computes("_log_softmax")
 def _log_softmax(p: Program, out: Tensor, x: Operand, dim: int, half: bool) -> Operand:
     top = p.reduce(Function.MAXIMUM, x, [dim], True)
     shifted = p.map(Function.MINUS, x.shape, x, top)
@@ -334,7 +334,7 @@ def _log_softmax(p: Program, out: Tensor, x: Operand, dim: int, half: bool) -> O
     return p.map(Function.MINUS, x.shape, shifted, p.map(Function.LOG, total.shape, total))
 
 
-@_names("_log_softmax_backward_data")
+@_computes("_log_softmax_backward_data")
 def _behind_log_softmax(
     p: Program, out: Tensor, gradient: Operand, y: Operand, dim: int, dtype: Any
 ) -> Operand:
@@ -343,14 +343,14 @@ def _behind_log_softmax(
     return p.map(Function.MINUS, y.shape, gradient, share)
 
 
-@_names("_softmax")
+@_computes("_softmax")
 def _softmax(p: Program, out: Tensor, x: Operand, dim: int, half: bool) -> Operand:
     top = p.reduce(Function.MAXIMUM, x, [dim], True)
     powers = p.map(Function.EXP, x.shape, p.map(Function.MINUS, x.shape, x, top))
     return p.map(Function.OVER, x.shape, powers, p.reduce(Function.PLUS, powers, [dim], True))
 
 
-@_names("_softmax_backward_data")
+@_computes("_softmax_backward_data")
 def _behind_softmax(
     p: Program, out: Tensor, gradient: Operand, y: Operand, dim: int, dtype: Any
 ) -> Operand:
@@ -368,12 +368,12 @@ def _of_classes(p: Program, labels: Operand, classes: int, weight: Any) -> Opera
     return p.map(Function.EQUAL, (labels.shape[0], classes), column, numbers)
 
 
-def _counted(p: Program, labels: Operand, ignored: int) -> Operand:
+def _count_labels(p: Program, labels: Operand, ignored: int) -> Operand:
     counts = p.map(Function.UNEQUAL, labels.shape, labels, p.scalar(float(ignored)))
     return p.reduce(Function.PLUS, counts, [0], False)
 
 
-@_names("nll_loss_forward")
+@_computes("nll_loss_forward")
 def _nll(
     p: Program, out: Any, x: Operand, y: Operand, weight: Any, reduction: int, ignored: int
 ) -> list[Operand]:
@@ -383,11 +383,11 @@ def _nll(
     own = _of_classes(p, y, x.shape[1], weight)
     chosen = p.map(Function.WHERE, x.shape, own, x, p.scalar(0.0))
     total = p.map(Function.SCALED, (), p.reduce(Function.PLUS, chosen, [0, 1], False), real=-1.0)
-    count = _counted(p, y, ignored)
+    count = _count_labels(p, y, ignored)
     return [p.map(Function.OVER, (), total, count) if reduction == 1 else total, count]
 
 
-@_names("nll_loss_backward")
+@_computes("nll_loss_backward")
 def _behind_nll(
     p: Program, out: Tensor, gradient: Operand, x: Operand, y: Operand, weight: Any,
     reduction: int, ignored: int, total_weight: Operand,
@@ -401,7 +401,7 @@ def _behind_nll(
     return p.map(Function.WHERE, x.shape, own, each, p.scalar(0.0))
 
 
-@_names("mse_loss")
+@_computes("mse_loss")
 def _mse(p: Program, out: Tensor, a: Operand, b: Operand, reduction: int = 1) -> Operand:
     apart = p.map(Function.MINUS, a.shape, a, b)
     squares = p.map(Function.TIMES, a.shape, apart, apart)
@@ -410,7 +410,7 @@ def _mse(p: Program, out: Tensor, a: Operand, b: Operand, reduction: int = 1) ->
     return (_mean if reduction == 1 else _sum)(p, out, squares)
 
 
-@_names("mse_loss_backward")
+@_computes("mse_loss_backward")
 def _behind_mse(
     p: Program, out: Tensor, gradient: Operand, a: Operand, b: Operand, reduction: int
 ) -> Operand:
@@ -421,7 +421,7 @@ def _behind_mse(
     )
 
 
-@_names("xlogy")
+@_computes("xlogy")
 def _times_log(p: Program, out: Tensor, x: Any, y: Any) -> Operand:
     x, y = _operand(p, x), _operand(p, y)
     product = p.map(Function.TIMES, out.shape, x, p.map(Function.LOG, y.shape, y))
@@ -429,12 +429,12 @@ def _times_log(p: Program, out: Tensor, x: Any, y: Any) -> Operand:
     return p.map(Function.WHERE, out.shape, nothing, p.scalar(0.0), product)
 
 
-@_names("mm", "bmm")
+@_computes("mm", "bmm")
 def _products(p: Program, out: Tensor, a: Operand, b: Operand) -> Operand:
     return p.multiply(a, b)
 
 
-@_names("addmm")
+@_computes("addmm")
 def _sum_and_products(
     p: Program, out: Tensor, x: Operand, a: Operand, b: Operand, beta: Any = 1, alpha: Any = 1
 ) -> Operand:
@@ -446,90 +446,90 @@ def _sum_and_products(
     return p.map(Function.PLUS, out.shape, x, product)
 
 
-@_names("mv")
+@_computes("mv")
 def _matrix_by_vector(p: Program, out: Tensor, a: Operand, b: Operand) -> Operand:
     return p.reduce(Function.PLUS, p.map(Function.TIMES, a.shape, a, b), [1], False)
 
 
-@_names("dot")
+@_computes("dot")
 def _dot(p: Program, out: Tensor, a: Operand, b: Operand) -> Operand:
     return p.reduce(Function.PLUS, p.map(Function.TIMES, a.shape, a, b), [0], False)
 
 
-@_names("cat")
+@_computes("cat")
 def _side_by_side(p: Program, out: Tensor, parts: Sequence[Operand], dim: int = 0) -> Operand:
     if dim in (0, -out.dim()) and all(part.is_contiguous for part in parts):
         row = p.row(parts)
         return Operand(row.memory, row.offset, tuple(out.shape), row_major(out.shape))
-    whole, at = p.new(out.shape), 0
+    whole, at = p.allocate(out.shape), 0
     for part in parts:
         length = part.shape[dim]
-        place = viewed(whole, partial(torch.narrow, dim=dim, start=at, length=length))
+        place = view_operand(whole, partial(torch.narrow, dim=dim, start=at, length=length))
         p.map(Function.COPY, part.shape, part, out=place)
         at += length
     return whole
 
 
-@_names("stack")
-def _stacked(p: Program, out: Tensor, parts: Sequence[Operand], dim: int = 0) -> Operand:
-    whole = p.new(out.shape)
+@_computes("stack")
+def _stack(p: Program, out: Tensor, parts: Sequence[Operand], dim: int = 0) -> Operand:
+    whole = p.allocate(out.shape)
     for number, part in enumerate(parts):
-        place = viewed(whole, partial(torch.select, dim=dim, index=number))
+        place = view_operand(whole, partial(torch.select, dim=dim, index=number))
         p.map(Function.COPY, part.shape, part, out=place)
     return whole
 
 
-@_names("repeat")
-def _repeated(p: Program, out: Tensor, x: Operand, repeats: Sequence[int]) -> Operand:
+@_computes("repeat")
+def _repeat(p: Program, out: Tensor, x: Operand, repeats: Sequence[int]) -> Operand:
     shape = (*([1] * (len(repeats) - len(x.shape))), *x.shape)
     apart = [n for pair in zip(repeats, shape, strict=True) for n in pair]
-    whole = p.new(out.shape)
-    place = viewed(whole, lambda t: t.view(apart))
-    source = shaped(p, x, [n for size in shape for n in (1, size)])
+    whole = p.allocate(out.shape)
+    place = view_operand(whole, lambda t: t.view(apart))
+    source = reshape(p, x, [n for size in shape for n in (1, size)])
     p.map(Function.COPY, apart, source, out=place)
     return whole
 
 
-@_names("slice_backward")
+@_computes("slice_backward")
 def _behind_slice(
     p: Program, out: Tensor, gradient: Operand, sizes: Any, dim: int, *bounds: int
 ) -> Operand:
-    return _placed(p, out, gradient, lambda t: torch.ops.aten.slice(t, dim, *bounds))
+    return _put_into_zeros(p, out, gradient, lambda t: torch.ops.aten.slice(t, dim, *bounds))
 
 
-@_names("select_backward")
+@_computes("select_backward")
 def _behind_select(
     p: Program, out: Tensor, gradient: Operand, sizes: Any, dim: int, index: int
 ) -> Operand:
-    return _placed(p, out, gradient, lambda t: t.select(dim, index))
+    return _put_into_zeros(p, out, gradient, lambda t: t.select(dim, index))
 
 
-def _placed(
+def _put_into_zeros(
     p: Program, out: Tensor, gradient: Operand, where: Callable[[Tensor], Tensor]
 ) -> Operand:
-    whole = p.new(out.shape)
+    whole = p.allocate(out.shape)
     p.map(Function.COPY, out.shape, p.scalar(0.0), out=whole)
-    place = viewed(whole, where)
+    place = view_operand(whole, where)
     p.map(Function.COPY, place.shape, gradient, out=place)
     return whole
 
 
-@_names("index_select")
+@_computes("index_select")
 def _rows(p: Program, out: Tensor, table: Operand, dim: int, which: Operand) -> Operand:
     if dim or len(table.shape) != 2:
         raise UnsupportedError("rows of a tensor that is no matrix")
     return p.rows(table, which)
 
 
-@_names("index")
-def _indexed(p: Program, out: Tensor, table: Operand, which: Sequence[Any]) -> Operand:
+@_computes("index")
+def _index(p: Program, out: Tensor, table: Operand, which: Sequence[Any]) -> Operand:
     if len(which) != 1 or len(table.shape) != 2 or len(which[0].shape) != 1:
         raise UnsupportedError("an index that is no list of rows")
     return p.rows(table, which[0])
 
 
-@_names("index_put", "_unsafe_index_put")
-def _put(
+@_computes("index_put", "_unsafe_index_put")
+def _index_put(
     p: Program, out: Tensor, x: Operand, which: Sequence[Any], values: Operand, adds: bool = False
 ) -> Operand:
     if len(which) != 1 or len(x.shape) != 2 or len(which[0].shape) != 1 or not adds:
@@ -538,41 +538,41 @@ def _put(
     return p.map(Function.PLUS, out.shape, x, rows)
 
 
-@_names("index_add")
+@_computes("index_add")
 def _rows_added(
     p: Program, out: Tensor, x: Operand, dim: int, which: Operand, values: Operand,
     alpha: Number = 1,
 ) -> Operand:  # fmt: skip
     if dim or alpha != 1:
         raise UnsupportedError("columns added by number")
-    return _put(p, out, x, [which], values, True)
+    return _index_put(p, out, x, [which], values, True)
 
 
-@_names("embedding")
-def _embedded(p: Program, out: Tensor, table: Operand, which: Operand, *_: Any) -> Operand:
-    return _indexed(p, out, table, [which])
+@_computes("embedding")
+def _embedding(p: Program, out: Tensor, table: Operand, which: Operand, *_: Any) -> Operand:
+    return _index(p, out, table, [which])
 
 
-@_names("gather")
-def _gathered(p: Program, out: Tensor, x: Operand, dim: int, which: Operand) -> Operand:
+@_computes("gather")
+def _gather(p: Program, out: Tensor, x: Operand, dim: int, which: Operand) -> Operand:
     number = _numbers_of_one(p, x.shape, dim, which)
-    flat = shaped(p, x, (math.prod(x.shape), 1))
-    return shaped(p, p.rows(flat, number), tuple(out.shape))
+    flat = reshape(p, x, (math.prod(x.shape), 1))
+    return reshape(p, p.rows(flat, number), tuple(out.shape))
 
 
-@_names("scatter_add")
-def _scattered(
+@_computes("scatter_add")
+def _scatter(
     p: Program, out: Tensor, x: Operand, dim: int, which: Operand, values: Operand
 ) -> Operand:
     number = _numbers_of_one(p, x.shape, dim, which)
-    rows = p.add_rows(shaped(p, values, (number.shape[0], 1)), number, math.prod(x.shape))
-    return p.map(Function.PLUS, out.shape, x, shaped(p, rows, x.shape))
+    rows = p.add_rows(reshape(p, values, (number.shape[0], 1)), number, math.prod(x.shape))
+    return p.map(Function.PLUS, out.shape, x, reshape(p, rows, x.shape))
 
 
 def _numbers_of_one(p: Program, shape: Sequence[int], dim: int, which: Operand) -> Operand:
     """Numbers of one value in each row of a matrix, as if it lay in one row."""
     if len(shape) != 2 or dim % 2 != 1 or which.shape != (shape[0], 1):
         raise UnsupportedError("values by number that are not one a row")
-    p.check(shaped(p, which, (shape[0],)), shape[1], 0.0)
+    p.check(reshape(p, which, (shape[0],)), shape[1], 0.0)
     begins = p.constant(torch.arange(shape[0]) * shape[1])
-    return p.map(Function.PLUS, (shape[0],), shaped(p, which, (shape[0],)), begins)
+    return p.map(Function.PLUS, (shape[0],), reshape(p, which, (shape[0],)), begins)

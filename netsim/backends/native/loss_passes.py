@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from netsim.backends.native.calls import Plans
 from netsim.backends.native.graph import UnsupportedError
-from netsim.backends.native.packing import Packing, up
+from netsim.backends.native.packing import Packing, round_up
 from netsim.backends.native.records import Kind
 from netsim.backends.native.trace import trace
 
@@ -88,7 +88,7 @@ class Parts:
         layers = [layer for plans in self._plans.values() for layer in plans.graph.layers]
         return Kind.INPUT_DENSE not in {layer.kind for layer in layers}
 
-    def room(
+    def place_values(
         self, passes: Sequence[Pass], spans: Mapping[int, tuple[int, int]]
     ) -> tuple[dict[int, int], int]:
         """Places of the passes' values, and how many scalars these take together.
@@ -109,7 +109,7 @@ class Parts:
             held = taken.setdefault(form, [])
             free = next((each for each in held if each[0] < first), None)
             if free is None:
-                places[number], at = at, at + up(self._values(passes[number]), 16)
+                places[number], at = at, at + round_up(self._values(passes[number]), 16)
             else:
                 held.remove(free)
                 places[number] = free[1]
@@ -133,14 +133,14 @@ class Parts:
             Of the job's own row.
         """
         numbers = {
-            n: int(self.plans(p.part).numbers(np.array([p.samples]))[0])
+            n: int(self.plans(p.part).table_numbers(np.array([p.samples]))[0])
             for n, p in enumerate(passes)
         }  # all tables are there before one is pointed to
         rows, held = [], []
         for n, each in enumerate(passes):
             plans = self.plans(each.part)
             shared = np.array(
-                self._shared(each.part, packing) if each.updates else [], dtype=np.int64
+                self._statistics_places(each.part, packing) if each.updates else [], dtype=np.int64
             ).reshape(-1, 3)
             held += [plans.records, plans.offsets, shared]
             rows.append(
@@ -159,7 +159,7 @@ class Parts:
             )
         return np.array(rows, dtype=np.int64).reshape(-1, 10), held
 
-    def _shared(self, part: str, packing: Packing) -> list[tuple[int, int, int]]:
+    def _statistics_places(self, part: str, packing: Packing) -> list[tuple[int, int, int]]:
         """Places of a part's running statistics in the job's row and its own, and their numbers."""
         plans = self.plans(part)
         prefix = f"model.{part}." if part else "model."
@@ -234,7 +234,7 @@ def in_transform() -> bool:
     return torch._C._functorch.peek_interpreter_stack() is not None
 
 
-def plain(t: Tensor) -> Tensor:
+def unwrap_transforms(t: Tensor) -> Tensor:
     """A tensor without the transforms around it."""
     while is_transformed(t):
         t = torch._C._functorch.get_unwrapped(t)

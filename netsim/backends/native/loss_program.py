@@ -26,14 +26,19 @@ from netsim.backends.native.loss_operation import (
     Memory,
     Operand,
     Operation,
-    encoded,
-    mapped,
-    merged,
-    padded,
+    elementwise,
+    encode_operation,
+    merge_dimensions,
+    pad_front,
     row_major,
 )
-from netsim.backends.native.loss_schedule import chained, needed, place, shorten
-from netsim.backends.native.packing import up
+from netsim.backends.native.loss_schedule import (
+    group_chains,
+    needed_operations,
+    place_memories,
+    shrink_to_chunks,
+)
+from netsim.backends.native.packing import round_up
 
 
 @dataclass
@@ -71,8 +76,8 @@ class Program:
     _copies: dict[Memory, Operand] = field(default_factory=dict)
     _products: dict[Memory, Sequence[Operand]] = field(default_factory=dict)
 
-    def new(self, shape: Sequence[int]) -> Operand:
-        """Room in the workspace."""
+    def allocate(self, shape: Sequence[int]) -> Operand:
+        """Allocate room in the workspace."""
         size = math.prod(shape)
         if size == 0:
             raise UnsupportedError("an empty tensor")
@@ -94,7 +99,7 @@ class Program:
         found = value.detach().to(self.dtype, copy=True).reshape(-1)
         memory = Memory(Base.CONSTANTS, value.numel(), self._length)
         self._constants.append(found)
-        self._length += up(value.numel(), self.vector)
+        self._length += round_up(value.numel(), self.vector)
         shape = tuple(value.shape)
         return Operand(memory, 0, shape, row_major(shape))
 
@@ -119,7 +124,7 @@ class Program:
         out : Operand, optional
             Where the result is written; without, to new room.
         """
-        result = self.new(shape) if out is None else out
+        result = self.allocate(shape) if out is None else out
         if function is Function.COPY:
             if out is None:
                 self._copies[result.memory] = inputs[0].expanded(shape)
@@ -127,7 +132,7 @@ class Program:
                 result, inputs = self._of_original(result, inputs[0])
         elif function is Function.TIMES and out is None:
             self._products[result.memory] = [x.expanded(shape) for x in inputs]
-        self._operations.append(mapped(function, result, inputs, real))
+        self._operations.append(elementwise(function, result, inputs, real))
         return result if out is None else out
 
     def _of_original(self, out: Operand, value: Operand) -> tuple[Operand, tuple[Operand, ...]]:
@@ -138,13 +143,13 @@ class Program:
             return out, (value,)
         shape = original.shape
         place = Operand(out.memory, out.offset, shape, row_major(shape))
-        if len(merged(shape, [place.strides, original.strides])[0]) > RANK:
+        if len(merge_dimensions(shape, [place.strides, original.strides])[0]) > RANK:
             return out, (value,)
         return place, (original,)
 
     def add_to_gradient(self, gradient: Operand, value: Operand) -> None:
         """Add to the gradient of parameters, when the layers have written theirs."""
-        operation = mapped(Function.PLUS, gradient, (gradient, value), 0.0)
+        operation = elementwise(Function.PLUS, gradient, (gradient, value), 0.0)
         self._after.append(operation)
 
     def reduce(
@@ -163,13 +168,13 @@ class Program:
         """
         over = sorted({d % max(len(value.shape), 1) for d in dims}) if value.shape else []
         kept = [d for d in range(len(value.shape)) if d not in over]
-        whole = self.new([value.shape[d] for d in kept])
+        whole = self.allocate([value.shape[d] for d in kept])
         for kind, values in self._summands(function, value):
-            one, outer = merged(
+            one, outer = merge_dimensions(
                 [value.shape[d] for d in kept],
                 [whole.strides, *([v.strides[d] for d in kept] for v in values)],
             )
-            two, inner = merged(
+            two, inner = merge_dimensions(
                 [value.shape[d] for d in over], [[v.strides[d] for d in over] for v in values]
             )
             lies = kind is not Function.TIMES or all(s and s[-1] in (0, 1) for s in inner)
@@ -177,9 +182,11 @@ class Program:
                 break
         else:
             raise UnsupportedError("a sum over dimensions that do not lie side by side")
-        sizes = padded(one, 2, 1) + padded(two, 2, 1)
-        into = (*padded(outer[0], 2, 0), 0, 0)
-        strides = [padded(a, 2, 0) + padded(b, 2, 0) for a, b in zip(outer[1:], inner, strict=True)]
+        sizes = pad_front(one, 2, 1) + pad_front(two, 2, 1)
+        into = (*pad_front(outer[0], 2, 0), 0, 0)
+        strides = [
+            pad_front(a, 2, 0) + pad_front(b, 2, 0) for a, b in zip(outer[1:], inner, strict=True)
+        ]
         self._operations.append(
             Operation(Kind.REDUCE, kind, sizes, whole, tuple(values), (into, *strides))
         )
@@ -206,7 +213,7 @@ class Program:
             return Operand(result.memory, 0, result.shape[1:], result.strides[1:])
         batch, rows, inner = a.shape
         columns = b.shape[2]
-        out = self.new((batch, rows, columns))
+        out = self.allocate((batch, rows, columns))
         panel = inner * (PANEL_ROWS + PANEL_VECTORS * self.vector)
         dims = (batch, rows, columns, inner)
         strides = tuple((*x.strides, 0) for x in (out, a, b))
@@ -219,7 +226,7 @@ class Program:
 
     def rows(self, table: Operand, which: Operand) -> Operand:
         """Rows (n, k) of a matrix (m, k) by number (n,)."""
-        out = self.new((which.shape[0], table.shape[1]))
+        out = self.allocate((which.shape[0], table.shape[1]))
         self._rows(Function.COPY, out, table, which, table.shape[0])
         return out
 
@@ -234,7 +241,7 @@ class Program:
             (n,) numbers under `count`.
         count : int
         """
-        out = self.new((count, values.shape[1]))
+        out = self.allocate((count, values.shape[1]))
         self._rows(Function.PLUS, out, values, which, count)
         return out
 
@@ -247,14 +254,14 @@ class Program:
 
     def labels(self, count: int) -> Operand:
         """Labels of the first samples, (count,)."""
-        out = self.new((count,))
+        out = self.allocate((count,))
         none = ((0,) * 4,)
         self._operations.append(Operation(Kind.LABELS, 0, (count, 1, 1, 1), out, (), none))
         return out
 
     def targets(self, shape: Sequence[int]) -> Operand:
         """Targets of the first samples, (count, ...)."""
-        out = self.new(shape)
+        out = self.allocate(shape)
         dims = (shape[0], math.prod(shape[1:]), 1, 1)
         self._operations.append(Operation(Kind.TARGETS, 0, dims, out, (), ((0,) * 4,)))
         return out
@@ -298,7 +305,7 @@ class Program:
         stays : bool
             Whether it changes running statistics, and is needed for that alone.
         """
-        begin = up(math.prod(shape), 16)
+        begin = round_up(math.prod(shape), 16)
         memory = Memory(Base.WORK, begin + packed)
         out = Operand(memory, 0, shape, row_major(shape))
         weights = Operand(memory, begin, (packed,), (1,))
@@ -323,7 +330,7 @@ class Program:
         length : int
             Number of parameters.
         """
-        out = self.new((length,))
+        out = self.allocate((length,))
         room = Operand(Memory(Base.WORK, weights.shape[0]), 0, weights.shape, (1,))
         self._operations.append(
             Operation(
@@ -346,7 +353,7 @@ class Program:
             at += math.prod(part.shape)
         if lies:
             return Operand(first.memory, first.offset, (at - first.offset,), (1,))
-        whole = self.new((sum(math.prod(part.shape) for part in parts),))
+        whole = self.allocate((sum(math.prod(part.shape) for part in parts),))
         at = 0
         for part in parts:
             place = Operand(whole.memory, at, part.shape, row_major(part.shape))
@@ -369,8 +376,8 @@ class Program:
         """
         outside = list(dict.fromkeys(each.memory for each in kept))
         wanted = {*outside, *(x.memory for op in self._after for x in op.inputs)}
-        groups = chained(needed(self._operations, wanted))
-        shorten(groups, self._after, set(outside))
+        groups = group_chains(needed_operations(self._operations, wanted))
+        shrink_to_chunks(groups, self._after, set(outside))
         self.before = sum(map(len, groups))
         for number, group in enumerate(groups):
             for op in group:
@@ -378,8 +385,8 @@ class Program:
                     first, _ = self.spans.get(op.function, (number, number))
                     self.spans[op.function] = first, number
         groups += [[op] for op in self._after]
-        self.size = place(groups, outside, self.vector)
-        rows = [encoded(op, len(group)) for group in groups for op in group]
+        self.size = place_memories(groups, outside, self.vector)
+        rows = [encode_operation(op, len(group)) for group in groups for op in group]
         return np.array(rows, dtype=np.int64)
 
     def constants(self) -> Tensor:
@@ -388,5 +395,5 @@ class Program:
         at = 0
         for value in self._constants:
             found[at : at + len(value)] = value
-            at += up(len(value), self.vector)
+            at += round_up(len(value), self.vector)
         return found

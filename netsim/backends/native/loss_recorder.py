@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from netsim.backends.native.graph import UnsupportedError
 from netsim.backends.native.loss_operation import Function, Memory, Operand
-from netsim.backends.native.loss_operations import OPERATIONS, viewed
+from netsim.backends.native.loss_operations import OPERATIONS, view_operand
 from netsim.backends.native.loss_program import Program
 
 _FRESH = {"zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full"}
@@ -56,29 +56,29 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._sharing: dict[int, set[Key]] = {}
         self._held: list[Tensor] = []
 
-    def know(self, t: Tensor, operand: Operand | Outside) -> None:
-        """Note what a tensor stands for."""
+    def bind(self, t: Tensor, operand: Operand | Outside) -> None:
+        """Note the operand that a tensor stands for."""
         key = key_of(t)
         self._known[key] = operand
-        self._hold(t)
+        self._track_memory(t)
 
-    def _hold(self, t: Tensor) -> None:
-        """Note who shares memory; it must not be used again."""
+    def _track_memory(self, t: Tensor) -> None:
+        """Note which tensors share memory, and keep it from being used again."""
         self._sharing.setdefault(t.untyped_storage().data_ptr(), set()).add(key_of(t))
         self._held.append(t)
 
-    def known(self, t: Tensor) -> Operand | Outside | None:
+    def lookup(self, t: Tensor) -> Operand | Outside | None:
         """Return what a tensor stands for; None: it is the same for every job and step."""
         return self._known.get(key_of(t))
 
-    def held(self, like: Tensor) -> list[Tensor]:
-        """Return tensors that were met before, in the same memory."""
+    def tensors_in_memory_of(self, like: Tensor) -> list[Tensor]:
+        """Return earlier tensors in the same memory."""
         storage = like.untyped_storage().data_ptr()
         return [t for t in self._held if t.untyped_storage().data_ptr() == storage]
 
     def operand(self, t: Tensor) -> Operand:
         """The operand of a tensor that is not from outside."""
-        found = self.known(t)
+        found = self.lookup(t)
         if isinstance(found, Outside):
             raise UnsupportedError("a loss that reads samples or draws beside the model")
         if found is None:
@@ -96,12 +96,12 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
             return func(*args, **keys)
         name = func._schema.name.partition("::")[2]
         tensors = list(tensors_in((args, tuple(keys.values()))))
-        told = [self.known(t) for t in tensors]
+        told = [self.lookup(t) for t in tensors]
         if torch.Tag.nondeterministic_seeded in func.tags:
             raise UnsupportedError(f"a loss that draws by PyTorch ({name})")
         writes = func._schema.is_mutable
         for t in tensors:
-            self._hold(t)
+            self._track_memory(t)
         is_outside = any(isinstance(each, Outside) for each in told) or "empty" in name
         if is_outside and tensors and name not in _FRESH:
             tainted = any(
@@ -110,26 +110,26 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
             )
             result = func(*args, **keys)
             for t in tensors_in(result):
-                self.know(t, TAINTED if tainted else OUTSIDE)
+                self.bind(t, TAINTED if tainted else OUTSIDE)
             return result
         if all(each is None for each in told) or name in _FRESH:
             result = func(*args, **keys)
             for t in tensors_in(result):
-                self._hold(t)
+                self._track_memory(t)
             return result
         if writes:
-            return self._written(func, name, args, keys)
+            return self._record_in_place(func, name, args, keys)
         with self.paused():
             result = func(*args, **keys)
-        found = self._found(func, name, result, args, keys)
+        found = self._record_operation(func, name, result, args, keys)
         outputs = [result] if isinstance(result, Tensor) else list(result)
         for t, operand in zip(outputs, found, strict=False):
             if isinstance(t, Tensor) and t.numel():
                 self._require_type(t)
-                self.know(t, operand)
+                self.bind(t, operand)
         return result
 
-    def _found(
+    def _record_operation(
         self, func: Any, name: str, result: Any, args: Any, keys: Mapping[str, Any]
     ) -> list[Operand]:
         with self.paused():
@@ -137,7 +137,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 # of the operand, which may lie otherwise than the example
                 value = self.operand(args[0])
                 try:
-                    views = viewed(value, lambda t: func(t, *args[1:], **keys))
+                    views = view_operand(value, lambda t: func(t, *args[1:], **keys))
                     return views if isinstance(views, list) else [views]
                 except RuntimeError:
                     raise UnsupportedError(f"the view {name}") from None
@@ -148,7 +148,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
             made = make(self.program, result, *own, **more)
         return list(made) if isinstance(made, list) else [made]
 
-    def _written(self, func: Any, name: str, args: Any, keys: dict[str, Any]) -> Any:
+    def _record_in_place(self, func: Any, name: str, args: Any, keys: dict[str, Any]) -> Any:
         """An operation in place: the tensor stands for its result from now on."""
         target = args[0]
         key, storage = key_of(target), target.untyped_storage().data_ptr()
@@ -166,7 +166,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 found = make(self.program, target, *own, **more)
             result = func(*args, **keys)
         self._require_type(target)
-        self.know(target, found)
+        self.bind(target, found)
         return result
 
     def _operands(self, value: Any) -> Any:

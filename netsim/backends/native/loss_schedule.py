@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from netsim.backends.native.loss_operation import Base, Kind, Memory, Operand, Operation
-from netsim.backends.native.packing import up
+from netsim.backends.native.packing import round_up
 
 CHUNK = 512
 """Values of an operation at a time, as in `src/loss_program.h`."""
@@ -21,8 +21,8 @@ _LIGHT = {Kind.MAP, Kind.REDUCE, Kind.ROWS, Kind.MULTIPLY, Kind.LABELS, Kind.TAR
 Groups = list[list[Operation]]
 
 
-def needed(operations: Sequence[Operation], wanted: set[Memory]) -> list[Operation]:
-    """Operations that lead to wanted memories, or are needed for what else they do.
+def needed_operations(operations: Sequence[Operation], wanted: set[Memory]) -> list[Operation]:
+    """Operations that lead to wanted memories, or have another effect.
 
     Parameters
     ----------
@@ -33,14 +33,14 @@ def needed(operations: Sequence[Operation], wanted: set[Memory]) -> list[Operati
     """
     found: list[Operation] = []
     for op in reversed(operations):
-        if op.written is None or op.stays or op.written in wanted:
+        if op.written_memory is None or op.stays or op.written_memory in wanted:
             found.append(op)
             wanted.update(x.memory for x in op.inputs)
     found.reverse()
     return found
 
 
-def chained(operations: Sequence[Operation]) -> Groups:
+def group_chains(operations: Sequence[Operation]) -> Groups:
     """Operations in groups, each of which runs as one; an order with the same results."""
     left, groups = list(operations), []
     while left:
@@ -51,7 +51,7 @@ def chained(operations: Sequence[Operation]) -> Groups:
         if _is_long(op):
             chain, before, rest = _chain(op, left)
         if len(chain) > 1:
-            groups += chained(before)
+            groups += group_chains(before)
             left = rest
         groups.append(chain)
     return groups
@@ -80,8 +80,13 @@ def _chain(
     read = {x.memory for x in op.inputs}
     for number, each in enumerate(after):
         memories = {x.memory for x in each.inputs}
-        is_apart = each.written not in written and each.written not in read
-        if is_apart and _is_long(each) and each.dims == op.dims and _follows(each, written):
+        is_apart = each.written_memory not in written and each.written_memory not in read
+        if (
+            is_apart
+            and _is_long(each)
+            and each.dims == op.dims
+            and _can_extend_chain(each, written)
+        ):
             assert each.out is not None
             chain.append(each)
             written[each.out.memory] = each.out
@@ -93,7 +98,7 @@ def _chain(
     return chain, before, []
 
 
-def _follows(op: Operation, written: dict[Memory, Operand]) -> bool:
+def _can_extend_chain(op: Operation, written: dict[Memory, Operand]) -> bool:
     """Return whether an operation reads what a chain writes as the chain writes it."""
     return all(
         x.memory not in written or (x.offset == written[x.memory].offset and s[3] == 1)
@@ -101,8 +106,8 @@ def _follows(op: Operation, written: dict[Memory, Operand]) -> bool:
     )
 
 
-def shorten(groups: Groups, others: Sequence[Operation], kept: set[Memory]) -> None:
-    """Give what only one chain writes and reads the room of a chunk.
+def shrink_to_chunks(groups: Groups, others: Sequence[Operation], kept: set[Memory]) -> None:
+    """Shrink memories that only one chain writes and reads to the size of a chunk.
 
     Parameters
     ----------
@@ -113,7 +118,7 @@ def shorten(groups: Groups, others: Sequence[Operation], kept: set[Memory]) -> N
         What is read or written from outside.
     """
     everything = [*(op for group in groups for op in group), *others]
-    writers = Counter(op.written for op in everything)
+    writers = Counter(op.written_memory for op in everything)
     readers = Counter(x.memory for op in everything for x in op.inputs)
     for group in groups:
         if len(group) == 1:
@@ -135,7 +140,7 @@ def shorten(groups: Groups, others: Sequence[Operation], kept: set[Memory]) -> N
             memory.size = CHUNK
 
 
-def place(groups: Groups, kept: Sequence[Memory], vector: int) -> int:
+def place_memories(groups: Groups, kept: Sequence[Memory], vector: int) -> int:
     """Place memories in the workspace; room that nobody reads any more is taken again.
 
     Parameters
@@ -153,14 +158,14 @@ def place(groups: Groups, kept: Sequence[Memory], vector: int) -> int:
     """
 
     def room(memory: Memory) -> int:
-        return up(memory.size + vector, 16)  # whole vectors are read behind the last value
+        return round_up(memory.size + vector, 16)  # whole vectors are read behind the last value
 
     first: dict[Memory, int] = {}
     last: dict[Memory, int] = {}
     for number, group in enumerate(groups):
         for op in group:
             found = [x.memory for x in op.inputs]
-            found += [m for m in (op.written, op.scratch) if m is not None]
+            found += [m for m in (op.written_memory, op.scratch) if m is not None]
             for memory in found:
                 if memory.base is Base.WORK:
                     first.setdefault(memory, number)

@@ -32,10 +32,10 @@ from netsim.learning.shards import Batch
 
 
 @contextmanager
-def answering(
+def replacing_calls(
     module: nn.Module, answer: Callable[[str, nn.Module, Callable[..., Any], tuple[Any, ...]], Any]
 ) -> Iterator[None]:
-    """A while in which `answer(name, part, forward, args)` stands for the outermost calls of parts.
+    """Context in which `answer(name, part, forward, args)` replaces the outermost calls of parts.
 
     Within it, parts do what they always do.
     """
@@ -74,7 +74,7 @@ class _NoReads(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-class Followed(NamedTuple):
+class LossTrace(NamedTuple):
     """Record of one call of a loss.
 
     Attributes
@@ -139,14 +139,14 @@ class Example(NamedTuple):
     learned: Mapping[str, tuple[int, ...]]
 
 
-def follow(
+def trace_loss(
     example: Example,
     vector: int,
     parts: Parts,
     places: Mapping[str, Place] | None = None,
     layout: Layout | None = None,
-) -> Followed:
-    """Call a loss once and write down what it does.
+) -> LossTrace:
+    """Call a loss once and record its operations.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def follow(
         place = None if places is None else places[name]
         known = _packed(t, place, Base.WEIGHTS)
         weights[name] = known.memory
-        recorder.know(t, known)
+        recorder.bind(t, known)
         gradients[name] = _packed(t, place, Base.GRADIENT)
     at = 0
     for t in example.given:
@@ -191,22 +191,22 @@ def follow(
             raise UnsupportedError(f"a value of type {t.dtype} that the loss is given")
         memory = Memory(Base.INPUTS, t.numel(), at)
         recorder.harmless.add(memory)
-        recorder.know(t, Operand(memory, 0, tuple(t.shape), row_major(t.shape)))
+        recorder.bind(t, Operand(memory, 0, tuple(t.shape), row_major(t.shape)))
         at += t.numel()
     labels = _labels(program, batch.y)
     recorder.harmless.add(labels.memory)
-    recorder.know(batch.y, labels)
-    recorder.know(batch.x, OUTSIDE)
+    recorder.bind(batch.y, labels)
+    recorder.bind(batch.x, OUTSIDE)
     if batch.uniforms is not None:
-        recorder.know(batch.uniforms, OUTSIDE)
+        recorder.bind(batch.uniforms, OUTSIDE)
     names = {key_of(t): name for name, t in tensors.items()}
     statistics = [b for b in module.buffers() if b.is_floating_point()]
     for b in statistics:
-        recorder.know(b, OUTSIDE)  # at another step it is another one
+        recorder.bind(b, OUTSIDE)  # at another step it is another one
     follower = Follower(
         recorder, example.blank, names, set(map(key_of, statistics)), batch.x, parts, layout
     )
-    with answering(module, follower.answer), _NoReads(), recorder:
+    with replacing_calls(module, follower.replace_call), _NoReads(), recorder:
         value = call_with(example.function, tensors, (batch, learned, *example.arguments))
         if not isinstance(value, Tensor) or value.dim() or not value.requires_grad:
             raise UnsupportedError("a loss that is no number with a gradient")
@@ -222,7 +222,7 @@ def follow(
     for k in layout.calls:
         gradient = found[k]
         value_of = program.scalar(0.0) if gradient is None else recorder.operand(gradient)
-        out = layout.place(by_exports, k, samples)
+        out = layout.results_operand(by_exports, k, samples)
         program.map(Function.COPY, out.shape, value_of, out=out)
     by_trained = dict(zip(trained, found[len(follower.results) :], strict=True))
     for name, gradient in by_trained.items():
@@ -234,7 +234,7 @@ def follow(
     exports = (follower.exported, by_exports) if layout.calls else ()
     whole = [Operand(memory, 0, (), ()) for memory in exports]
     operations = program.finish(whole)
-    return Followed(
+    return LossTrace(
         tuple(follower.calls),
         tuple(follower.passes),
         layout,

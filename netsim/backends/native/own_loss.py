@@ -24,18 +24,18 @@ from netsim.backends.native.loss_call import LossCall
 from netsim.backends.native.loss_layout import Calls, Place
 from netsim.backends.native.loss_operation import Base
 from netsim.backends.native.loss_passes import Parts
-from netsim.backends.native.loss_trace import Example, Followed, follow
+from netsim.backends.native.loss_trace import Example, LossTrace, trace_loss
 from netsim.backends.native.samples import ChangedSamples
 from netsim.backends.native.workers import Workers
 from netsim.backends.stacked.functional import ModelFunction
 from netsim.backends.stacked.loss_training import LossSteps
 from netsim.learning.architecture import Architecture
-from netsim.learning.functions import fill, uniforms_of
+from netsim.learning.functions import fill_slots, uniforms_of
 from netsim.learning.shards import Batch, Shards
 
 
-class Together(nn.Module):
-    """A model, and what is learned beside it: its row has parameters, these values, buffers."""
+class JointModel(nn.Module):
+    """A model and the values learned with it: its row has parameters, these values, buffers."""
 
     def __init__(self, model: nn.Module, shapes: Sequence[tuple[int, ...]], like: Tensor) -> None:
         super().__init__()
@@ -101,11 +101,11 @@ class OwnLoss:
         shape = tuple(shards.x.shape[1:])
         self._parts = Parts(self._blank, shape, self._vector)
         columns = shards.minibatches.columns
-        first = follow(self._example(columns), self._vector, self._parts)
+        first = trace_loss(self._example(columns), self._vector, self._parts)
         like = torch.empty((), dtype=architecture.dtype)
         self._layout = first.layout
         self.kernel = Kernel(
-            Together(architecture.module, self._shapes, like),
+            JointModel(architecture.module, self._shapes, like),
             shape,
             architecture.dtype,
             entry=Calls(first.calls, first.layout.calls),
@@ -124,9 +124,9 @@ class OwnLoss:
                 self._function, work, dict(zip(work.learn, self._shapes, strict=True)),
                 shards.scale, shards.task, architecture.dtype, self.kernel.variant,
             )  # fmt: skip
-            if first.passes and self._changed(self.samples, columns) != first.samples:
+            if first.passes and self._changed_count(self.samples, columns) != first.samples:
                 raise UnsupportedError("a loss that calls the model with some of its own samples")
-        self._programs: dict[int, Followed] = {}
+        self._programs: dict[int, LossTrace] = {}
         self._made: dict[tuple[int, ...], tuple[Any, ...]] = {}
 
     def call(self, steps: Steps, taken: NDArray[np.bool_], inputs: Tensor) -> LossCall:
@@ -154,7 +154,9 @@ class OwnLoss:
         found = [self._program(size) for size in wanted]
         constants = [f.program.constants() for f in found]
         starts = np.cumsum([0, *(len(c) for c in constants)])
-        operations = [_moved(f.operations, int(at)) for f, at in zip(found, starts, strict=False)]
+        operations = [
+            _shift_constants(f.operations, int(at)) for f, at in zip(found, starts, strict=False)
+        ]
         passes = [self._passes(f) for f in found]
         records = np.array(
             [
@@ -166,10 +168,10 @@ class OwnLoss:
         size = max(f.program.size for f in found)
         return records, [*operations, passes], torch.cat(constants), size
 
-    def _passes(self, followed: Followed) -> tuple[NDArray[np.int64], list[Any]]:
+    def _passes(self, followed: LossTrace) -> tuple[NDArray[np.int64], list[Any]]:
         """Records of a program's passes, and what they point to."""
         passes = followed.passes
-        places, scalars = self._parts.room(passes, followed.program.spans)
+        places, scalars = self._parts.place_values(passes, followed.program.spans)
         self._plans.beside[followed.samples] = scalars
         begin = self._plans.table(followed.samples).beside
         places = {number: begin + at for number, at in places.items()}
@@ -180,12 +182,14 @@ class OwnLoss:
         first = self._first
         return size * (first.samples // self._shards.minibatches.columns)
 
-    def _program(self, size: int) -> Followed:
+    def _program(self, size: int) -> LossTrace:
         if size not in self._programs:
             module = self._architecture.module
             module.train(True)
             example = self._example(size)
-            found = follow(example, self._vector, self._parts, self._places(), self._layout)
+            found = trace_loss(
+                example, self._vector, self._parts, self._tensor_places(), self._layout
+            )
             if (found.calls, found.layout) != (self._first.calls, self._first.layout):
                 raise UnsupportedError("a loss that does other things in smaller minibatches")
             if found.samples != self.samples_of(size):
@@ -193,14 +197,14 @@ class OwnLoss:
             self._programs[size] = found
         return self._programs[size]
 
-    def _changed(self, samples: ChangedSamples, size: int) -> int:
+    def _changed_count(self, samples: ChangedSamples, size: int) -> int:
         """Samples that come of a minibatch of some size."""
         batch = self._example(size).batch
         draws = None if batch.uniforms is None else batch.uniforms[None]
         given = [t[None] for t in self._given]
         return samples.samples(batch.x[None], batch.y[None], draws, *given).shape[1]
 
-    def _places(self) -> dict[str, Place]:
+    def _tensor_places(self) -> dict[str, Place]:
         packing = self.kernel.packing
         names = {f"learned.{k}": name for k, name in enumerate(self._work.learn)}
         found = {}
@@ -225,13 +229,13 @@ class OwnLoss:
             self._blank,
             self._architecture.dtype,
             batch,
-            fill(work.given, given),
+            fill_slots(work.given, given),
             given,
             dict(zip(work.learn, self._shapes, strict=True)),
         )
 
 
-def _moved(operations: NDArray[np.int64], by: int) -> NDArray[np.int64]:
+def _shift_constants(operations: NDArray[np.int64], by: int) -> NDArray[np.int64]:
     """Operations whose constants begin somewhere else."""
     moved = np.ascontiguousarray(operations)
     if by:

@@ -23,7 +23,7 @@ TILES_GAIN = 1.3
 """Least ratio of the products that results take one by one to those that tiles take."""
 
 
-def up(n: int, to: int) -> int:
+def round_up(n: int, to: int) -> int:
     """`n` rounded up to a multiple of `to`."""
     return -(-n // to) * to
 
@@ -138,7 +138,11 @@ class Packing:
         self.dead: dict[str, tuple[int, int]] = {}
         segments, at, self.num_parameters = [], 0, 0
         for part in graph.slices:
-            rows, columns, pitch = 1, part.stop - part.start, up(part.stop - part.start, lanes)
+            rows, columns, pitch = (
+                1,
+                part.stop - part.start,
+                round_up(part.stop - part.start, lanes),
+            )
             area, kernel_w, taps, dead = 1, 1, Taps(0, 0, 1, 1), 0
             if part.name in matrices:
                 rows, columns = part.shape
@@ -154,8 +158,8 @@ class Packing:
             segments.append((part.start, at, rows, columns, pitch, area, kernel_w, *taps, dead_at))
             self.lengths[part.name] = length
             if dead:
-                self.dead[part.name] = dead_at, up(dead, lanes)
-            at = dead_at + up(dead, lanes)
+                self.dead[part.name] = dead_at, round_up(dead, lanes)
+            at = dead_at + round_up(dead, lanes)
             if part.stop <= graph.num_parameters:
                 self.num_parameters = at
         self.num_values = at

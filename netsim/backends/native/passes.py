@@ -12,9 +12,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from netsim.backends.native.calls import Plans, Run
+from netsim.backends.native.calls import CallBuilder, Plans
 from netsim.backends.native.data import Data, Numbers, Rows
-from netsim.backends.native.library import Library, load
+from netsim.backends.native.library import Library, load_library
 from netsim.backends.native.packing import Packing
 from netsim.backends.native.records import Kind, Loss, Mode
 from netsim.backends.native.trace import Entry, trace
@@ -70,7 +70,7 @@ class Passes:
         workers: Workers | None = None,
         plain_rows: bool = False,
     ) -> None:
-        library = library or load()
+        library = library or load_library()
         self.variant = library.variant(variant)
         self.dtype = dtype
         self._workers = workers or Workers(library, threads)
@@ -142,14 +142,14 @@ class Passes:
         torch.Tensor
             (n, B, L); zeros behind a smaller number of samples.
         """
-        run, n = self._look(data, models, index, sizes, training, False, masks)
+        run, n = self._inference_call(data, models, index, sizes, training, False, masks)
         found = torch.zeros((n, index.shape[1], self.graph.export_width), dtype=self.dtype)
         if after is not None:
-            run.models("out", after, self.num_values, "target")
+            run.set_models("out", after, self.num_values, "target")
             run.call.updates_buffers = 1
-        run.tensor("exports", found, found.numel())
+        run.set_tensor("exports", found, found.numel())
         run.call.mode, run.call.loss = Mode.LOOK, Loss.NONE
-        run.go(Loss.NONE)
+        run.execute(Loss.NONE)
         return found
 
     def outputs_each(self, data: Data, models: Rows, samples: Sequence[Numbers]) -> list[Tensor]:
@@ -172,28 +172,28 @@ class Passes:
         row = np.arange(n) if models.at is None else models.at
         sizes = np.array([len(rows) for rows in samples], dtype=np.int64)
         arrays = {id(rows): rows for rows in samples}
-        begins = _begins(np.array([len(rows) for rows in arrays.values()], dtype=np.int64))
+        begins = _range_starts(np.array([len(rows) for rows in arrays.values()], dtype=np.int64))
         begin = dict(zip(arrays, begins.tolist(), strict=True))
         starts = np.array([begin[id(rows)] for rows in samples], dtype=np.int64)
         most = max(plans.graph.samples_at_once(int(sizes.max(initial=0))), 1)
         counts = -(-sizes // most)
         at = np.repeat(np.arange(n), counts)  # the set of which each step takes a part
-        done = (np.arange(len(at)) - np.repeat(_begins(counts), counts)) * most
+        done = (np.arange(len(at)) - np.repeat(_range_starts(counts), counts)) * most
         order = np.argsort(row[at], kind="stable")
         at, done = at[order], done[order]
         steps = np.unique(row[at], return_counts=True)[1]
-        place = np.arange(len(at)) - np.repeat(_begins(steps), steps)
+        place = np.arange(len(at)) - np.repeat(_range_starts(steps), steps)
         is_first = place % STEPS_A_JOB == 0
         run = self._run(plans, data, int(is_first.sum()))
-        run.models("rows", Rows(models.storage, row[at[is_first]]), self.num_values, "source")
+        run.set_models("rows", Rows(models.storage, row[at[is_first]]), self.num_values, "source")
         index = np.concatenate(list(arrays.values()) or [sizes])
         parts = np.minimum(sizes[at] - done, most)
-        run.steps(np.bincount(np.cumsum(is_first) - 1), parts, starts[at] + done, index)
-        run.numbers("step_export", _begins(sizes)[at] + done)
+        run.set_steps(np.bincount(np.cumsum(is_first) - 1), parts, starts[at] + done, index)
+        run.set_integers("step_export", _range_starts(sizes)[at] + done)
         found = torch.empty((int(sizes.sum()), self.graph.export_width), dtype=self.dtype)
-        run.tensor("exports", found, found.numel())
+        run.set_tensor("exports", found, found.numel())
         run.call.mode = Mode.LOOK
-        run.go(Loss.NONE)
+        run.execute(Loss.NONE)
         return list(torch.split(found, sizes.tolist()))
 
     def losses(
@@ -213,11 +213,11 @@ class Passes:
             As of `outputs`.
         loss : Loss
         """
-        run, n = self._look(data, models, index, sizes, False, False, None)
+        run, n = self._inference_call(data, models, index, sizes, False, False, None)
         found = np.zeros(n)
-        run.reals("losses", found)
+        run.set_reals("losses", found)
         run.call.mode = Mode.LOOK
-        run.go(loss)
+        run.execute(loss)
         return found
 
     def gradients(
@@ -245,17 +245,19 @@ class Passes:
         output_gradients : torch.Tensor, optional
             (n, B, L), with `Loss.GIVEN_GRADIENT`: of any loss by the outputs.
         """
-        run, n = self._look(data, models, index, sizes, training, True, masks)
-        run.models("out", out, self.num_values, "target")
+        run, n = self._inference_call(data, models, index, sizes, training, True, masks)
+        run.set_models("out", out, self.num_values, "target")
         if output_gradients is not None:
-            run.tensor("given", output_gradients, n * index.shape[1] * self.graph.export_width)
+            run.set_tensor("given", output_gradients, n * index.shape[1] * self.graph.export_width)
         run.call.mode = Mode.GRADIENT
-        run.go(loss)
+        run.execute(loss)
 
-    def _run(self, plans: Plans, data: Data, jobs: int) -> Run:
-        return Run(plans, data, jobs, self._input_shape, self.dtype, self.variant, self._workers)
+    def _run(self, plans: Plans, data: Data, jobs: int) -> CallBuilder:
+        return CallBuilder(
+            plans, data, jobs, self._input_shape, self.dtype, self.variant, self._workers
+        )
 
-    def _look(
+    def _inference_call(
         self,
         data: Data,
         models: Rows,
@@ -264,7 +266,7 @@ class Passes:
         training: bool,
         learns: bool,
         masks: Tensor | None,
-    ) -> tuple[Run, int]:
+    ) -> tuple[CallBuilder, int]:
         """A call whose jobs go through their samples, in parts where these are independent."""
         n = len(models.storage) if models.at is None else len(models.at)
         if index.ndim != 2 or len(index) not in (1, n):
@@ -275,25 +277,25 @@ class Passes:
             raise ValueError("as many sizes as models, none of them larger than the index")
         plans = self._plans[training, learns]
         run = self._run(plans, data, n)
-        run.models("rows", models, self.num_values, "source")
+        run.set_models("rows", models, self.num_values, "source")
         most = size if training else plans.graph.samples_at_once(size)
         counts = -(-sizes // max(most, 1))
         whole = np.repeat(np.arange(n), counts)
         position = np.arange(len(whole)) - np.repeat(np.cumsum(counts) - counts, counts)
         parts = np.minimum(sizes[whole] - position * most, most)
         of = whole if len(index) == n else np.zeros_like(whole)
-        run.steps(counts, parts, of * size + position * most, index)
-        run.numbers("step_export", whole * size + position * most)
+        run.set_steps(counts, parts, of * size + position * most, index)
+        run.set_integers("step_export", whole * size + position * most)
         if plans.graph.masks:
             if masks is None:
                 raise ValueError("dropout needs masks")
             per = plans.graph.mask_values * size
-            run.tensor("masks", masks, n * per)
-            run.numbers("step_masks", whole * per)
+            run.set_tensor("masks", masks, n * per)
+            run.set_integers("step_masks", whole * per)
         return run, n
 
 
-def _begins(lengths: Numbers) -> Numbers:
+def _range_starts(lengths: Numbers) -> Numbers:
     """Return the begins of ranges of these lengths, one after another."""
     begins: Numbers = np.cumsum(lengths) - lengths
     return begins

@@ -7,8 +7,8 @@ from itertools import count
 from typing import Any
 
 from netsim.backends.native.graph import Graph, Layer, Value
-from netsim.backends.native.packing import Packing, Taps, goes_by_tiles, row_pitch, up
-from netsim.backends.native.records import Flag, Kind, encoded
+from netsim.backends.native.packing import Packing, Taps, goes_by_tiles, round_up, row_pitch
+from netsim.backends.native.records import Flag, Kind, encode_records
 
 _IDS = count(1)
 
@@ -78,29 +78,29 @@ class Table:
             if layer.out >= 0:
                 self._waiting[layer.out] = self._waiting.get(layer.out, 0) + 1
         for layer in graph.layers:
-            self._place(layer)
+            self._add_layer(layer)
         self._export()
         if self._shared:
-            scratch = self._room(max(length for _, length in self._shared))
+            scratch = self._allocate(max(length for _, length in self._shared))
             for record, _ in self._shared:
                 record["aux_gradient"] = scratch
-        self.ops = encoded(self._records)
+        self.ops = encode_records(self._records)
 
     def pitch(self, value: Value) -> int:
         """Scalars from row to row: of a map's rows of pixels, of a dense value's samples."""
         if value.is_dense:
             return row_pitch(value.size, self._lanes)
         # A convolution reads whole vectors, which may end behind the last sample of a row.
-        return up(value.shape[2] * self.samples, self._lanes) + self._lanes
+        return round_up(value.shape[2] * self.samples, self._lanes) + self._lanes
 
     def _length(self, value: Value) -> int:
         if value.is_dense:
             return self.samples * self.pitch(value)
         return value.shape[0] * value.shape[1] * self.pitch(value)
 
-    def _room(self, length: int) -> int:
+    def _allocate(self, length: int) -> int:
         at = self.num_values
-        self.num_values += up(length, 16)
+        self.num_values += round_up(length, 16)
         return at
 
     def _new_value(self, layer: Layer, value: Value) -> None:
@@ -119,7 +119,7 @@ class Table:
                 if source in self._gradients:
                     self._gradients[number] = self._gradients[source]
                 return
-        self._values[number] = self._room(self._length(value))
+        self._values[number] = self._allocate(self._length(value))
         if not (value.learns and self._learns):
             return
         pooled = (
@@ -129,7 +129,7 @@ class Table:
             and self._last_reader[number].kind is Kind.RELU_MAX_POOL2
         )
         self._gradients[number] = (
-            self._values[number] if pooled else self._room(self._length(value))
+            self._values[number] if pooled else self._allocate(self._length(value))
         )
 
     def _gradient_for(self, number: int) -> int:
@@ -140,13 +140,13 @@ class Table:
             return self._gradients[number]
         return self._parts[number].pop()
 
-    def _split(self, value: Value) -> None:
-        """Readers of a value put their gradients beside each other; then they are added up."""
+    def _split_gradient(self, value: Value) -> None:
+        """Plan a gradient for each reader of a value, and their sum."""
         readers = self._readers.get(value.number, 0)
         if value.number not in self._gradients or readers < 2:
             return
         into = self._gradients[value.number]
-        parts = [self._room(self._length(value)) for _ in range(readers)]
+        parts = [self._allocate(self._length(value)) for _ in range(readers)]
         sums = [(parts[0], parts[1])] + [(into, part) for part in parts[2:]]
         for a, b in reversed(sums):  # the way back goes through the table from its end
             self._records.append(
@@ -171,7 +171,7 @@ class Table:
             record["out_pitch"] = self.pitch(out)
         return record
 
-    def _place(self, layer: Layer) -> None:
+    def _add_layer(self, layer: Layer) -> None:
         graph, packing = self._graph, self._packing
         record: dict[str, Any] = {}
         if layer.out >= 0:
@@ -202,7 +202,7 @@ class Table:
         if layer.out >= 0:
             self._waiting[layer.out] -= 1
             if not self._waiting[layer.out]:
-                self._split(graph.values[layer.out])
+                self._split_gradient(graph.values[layer.out])
 
     def _export(self) -> None:
         at = 0
@@ -214,7 +214,7 @@ class Table:
                 "source": self._values[number],
                 "source_gradient": self._gradient_for(number),
                 "first": at,
-                "aux": self._room(self.pitch(value)),
+                "aux": self._allocate(self.pitch(value)),
             }
             self._records.append(record)
             at += value.size
@@ -244,18 +244,18 @@ class Table:
             r["flags"] |= int(Flag.STAGED) | (int(Flag.PHASED) if strided else 0)
             height = r["height"] + 2 * r["pad_h"]
             if strided:
-                step = up(r["out_width"] * samples, self._lanes)
+                step = round_up(r["out_width"] * samples, self._lanes)
                 pitch = step * r["kernel_w"]
             else:
-                pitch = up((r["width"] + 2 * r["pad_w"]) * samples, self._lanes) + self._lanes
-            staged = up(r["channels"] * height * pitch, 16)
+                pitch = round_up((r["width"] + 2 * r["pad_w"]) * samples, self._lanes) + self._lanes
+            staged = round_up(r["channels"] * height * pitch, 16)
             if r["source_gradient"] >= 0:
-                r["aux_gradient"] = self._room(staged)
+                r["aux_gradient"] = self._allocate(staged)
         per_group = r["channels"] // r["groups"]
         kernel = per_group * r["kernel_h"] * r["kernel_w"]
         weights = r["out_channels"] * kernel  # its gradient, and the weights in another order
         learns = 1 + (r["source_gradient"] >= 0)
-        r["aux"], r["count"] = self._room(staged + learns * weights), staged
+        r["aux"], r["count"] = self._allocate(staged + learns * weights), staged
         r |= {"staged_height": height, "staged_pitch": pitch, "staged_step": step}
         r["offsets"] = self.add_offsets(
             [
@@ -274,7 +274,7 @@ class Table:
         pitch = row_pitch(r["out_channels"], self._lanes)
         pixels = r["height"] * r["width"] * self.samples
         results = r["out_height"] * r["out_width"] * self.samples
-        r["aux"], r["staged_pitch"] = self._room(pixels * r["weight_pitch"]), pitch
+        r["aux"], r["staged_pitch"] = self._allocate(pixels * r["weight_pitch"]), pitch
         self._shared.append((r, max(pixels * r["weight_pitch"], results * pitch)))
         r["offsets"] = self.add_offsets([o * r["weight_pitch"] for o in range(r["out_channels"])])
         if name in self._packing.dead:
@@ -291,7 +291,7 @@ class Table:
         tiles = -(-r["out_height"] // 2) * -(-r["out_width"] // 2)
         most = TILE_VALUES // (16 * (channels + results))
         most = min(tiles, max(1, min(most, TILE_SAMPLES) // samples))
-        vectors = -(-((most - 1) * samples + up(samples, self._lanes)) // self._lanes)
+        vectors = -(-((most - 1) * samples + round_up(samples, self._lanes)) // self._lanes)
         pitch = (vectors + 1 - vectors % 2) * self._lanes
         weights = row_pitch(channels, self._lanes)
         r |= {"staged_height": weights, "staged_pitch": pitch, "staged_step": most}
@@ -301,7 +301,7 @@ class Table:
 
     def input_map(self, layer: Layer, record: dict[str, Any]) -> None:
         """Room for a row of each of some images, with what may lie around it."""
-        record["aux"] = self._room(self._lanes * (3 * record["width"] + 2 * self._lanes))
+        record["aux"] = self._allocate(self._lanes * (3 * record["width"] + 2 * self._lanes))
 
     def linear(self, layer: Layer, record: dict[str, Any]) -> None:
         """Plan the begins of a linear layer's rows."""
@@ -314,19 +314,21 @@ class Table:
         if record["flags"] & Flag.TRAINING and values < 2:
             raise ValueError("Expected more than 1 value per channel when training")
         dense = record["flags"] & Flag.DENSE
-        record["aux"] = self._room(2 * record["pitch" if dense else "channels"])
+        record["aux"] = self._allocate(2 * record["pitch" if dense else "channels"])
 
     def group_norm(self, layer: Layer, record: dict[str, Any]) -> None:
         """Room for statistics of each sample and group, and for the gradient of scale and shift."""
-        samples = self.samples if record["flags"] & Flag.DENSE else up(self.samples, self._lanes)
-        record["aux"] = self._room(2 * record["groups"] * samples + 2 * record["count"])
+        samples = (
+            self.samples if record["flags"] & Flag.DENSE else round_up(self.samples, self._lanes)
+        )
+        record["aux"] = self._allocate(2 * record["groups"] * samples + 2 * record["count"])
 
     def embedding(self, layer: Layer, record: dict[str, Any]) -> None:
         """Room for the gradient."""
         record |= {"channels": layer.settings["channels"], "width": layer.settings["width"]}
-        record["aux"] = self._room(record["count"] * record["width"])
+        record["aux"] = self._allocate(record["count"] * record["width"])
 
-    def unused(self, layer: Layer, record: dict[str, Any]) -> None:
+    def plan_unused(self, layer: Layer, record: dict[str, Any]) -> None:
         """Plan the padded length of the tensor."""
         record["count"] = self._packing.lengths[layer.tensors["weight"].name]
 
@@ -338,5 +340,5 @@ _SPECIAL = {
     Kind.BATCH_NORM: Table.batch_norm,
     Kind.GROUP_NORM: Table.group_norm,
     Kind.EMBEDDING: Table.embedding,
-    Kind.UNUSED: Table.unused,
+    Kind.UNUSED: Table.plan_unused,
 }

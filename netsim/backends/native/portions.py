@@ -95,7 +95,7 @@ class Portions:
         """Return whether the kernel needs more than rows of the data set."""
         return self._changes is not None or bool(self._mask_shapes)
 
-    def of(self, jobs: Sequence[Job[LossSteps]], steps: Steps) -> Iterator[Portion]:
+    def split(self, jobs: Sequence[Job[LossSteps]], steps: Steps) -> Iterator[Portion]:
         """The portions of a training, in order.
 
         Parameters
@@ -126,8 +126,8 @@ class Portions:
             if pad is not None:
                 moves = self._moves(works, part, first, pad)
             elif self._changes is not None:
-                given = self._given([jobs[i] for i in active.tolist()])
-                data, taken = self._changed(self._changes, works, given, part, first)
+                given = self._loss_arguments([jobs[i] for i in active.tolist()])
+                data, taken = self._changed_samples(self._changes, works, given, part, first)
             masks = self._masks(works, taken, first) if self._mask_shapes else None
             yield Portion(active, part, data, taken, masks, moves, stop == most)
             first = stop
@@ -139,7 +139,7 @@ class Portions:
         is_taken = np.arange(steps.index.shape[1]) < steps.counts[:, None]
         found = set()
         for size in np.unique(steps.sizes[is_taken]).tolist():
-            found.add(self._changes.pad(self._shards, size, lambda: self._given(jobs[:1])))
+            found.add(self._changes.pad(self._shards, size, lambda: self._loss_arguments(jobs[:1])))
         return found.pop() if len(found) == 1 else None
 
     def _moves(self, works: Sequence[LossSteps], steps: Steps, first: int, pad: int) -> Moves:
@@ -175,12 +175,12 @@ class Portions:
                 draw(found[i, s], self._mask_shapes, int(steps.sizes[i, s]), drawn)
         return found
 
-    def _given(self, jobs: Sequence[Job[LossSteps]]) -> list[Tensor]:
+    def _loss_arguments(self, jobs: Sequence[Job[LossSteps]]) -> list[Tensor]:
         """Return the arguments of the loss, (n, ...) each."""
         count = jobs[0].work.num_given
         return [torch.stack([j.inputs[1 + k].tensor() for j in jobs]) for k in range(count)]
 
-    def _changed(
+    def _changed_samples(
         self,
         changes: ChangedSamples,
         works: Sequence[LossSteps],

@@ -194,7 +194,7 @@ RECORD_BYTES = (
 which the library must agree with."""
 
 
-def encoded(records: Sequence[dict[str, Any]]) -> NDArray[np.int64]:
+def encode_records(records: Sequence[dict[str, Any]]) -> NDArray[np.int64]:
     """Records as the kernel reads them."""
     width = len(OP_FIELDS) + len(OP_REALS)
     found = np.zeros((len(records), width), dtype=np.int64)

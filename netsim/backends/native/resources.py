@@ -25,7 +25,7 @@ from netsim.backends.stacked.resources import Resources
 from netsim.errors import one_line
 from netsim.learning.architecture import Architecture
 from netsim.learning.divergence import Divergences
-from netsim.learning.functions import frozen, uniforms_of
+from netsim.learning.functions import freeze_arguments, uniforms_of
 from netsim.learning.jobs import Job
 from netsim.learning.refs import Ref
 from netsim.learning.shards import Shards
@@ -72,7 +72,7 @@ class NativeResources:
         """To be told of every training."""
         return self._stacked.divergences
 
-    def infers(self, ref: Ref) -> bool:
+    def supports_inference(self, ref: Ref) -> bool:
         """Return whether the kernel supports the architecture of a model."""
         return id(ref.architecture) in self._variants
 
@@ -113,7 +113,14 @@ class NativeResources:
         architecture, shards = ref.architecture, self.shards
         assert architecture is not None
         shapes = tuple(ref.shape for ref in job.inputs)
-        key = is_cross_entropy, id(architecture), work.loss, frozen(work.given), work.learn, shapes
+        key = (
+            is_cross_entropy,
+            id(architecture),
+            work.loss,
+            freeze_arguments(work.given),
+            work.learn,
+            shapes,
+        )
 
         def make() -> NativeTraining | None:
             (example,) = shards.batches([next(work.batches.keys())], uniforms_of(work.loss))
@@ -143,7 +150,7 @@ class NativeResources:
         work, architecture = job.work, job.inputs[0].architecture
         assert architecture is not None
         shapes = tuple(ref.shape for ref in job.inputs)
-        key = OwnLoss, id(architecture), work.loss, frozen(work.given), work.learn, shapes
+        key = OwnLoss, id(architecture), work.loss, freeze_arguments(work.given), work.learn, shapes
 
         def make() -> NativeTraining | str:
             count = work.num_given
@@ -202,7 +209,7 @@ class NativeResources:
             found = []
             for part in parts_of(architecture.module):
                 try:
-                    found.append(Features(part, self._made(architecture, part)))
+                    found.append(Features(part, self._make_kernel(architecture, part)))
                 except UnsupportedError:
                     if not found:  # a part of the features is taken if it can be
                         raise
@@ -233,10 +240,10 @@ class NativeResources:
         architecture = ref.architecture
         assert architecture is not None
         if architecture not in self._kernels:
-            self._kernels[architecture] = self._made(architecture, architecture.module)
+            self._kernels[architecture] = self._make_kernel(architecture, architecture.module)
         return self._kernels[architecture]
 
-    def _made(self, architecture: Architecture, module: nn.Module) -> Kernel:
+    def _make_kernel(self, architecture: Architecture, module: nn.Module) -> Kernel:
         return Kernel(
             module,
             tuple(self.shards.x.shape[1:]),

@@ -9,15 +9,15 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from netsim.backends.native.crop_flip import noting
+from netsim.backends.native.crop_flip import record_crop_flips
 from netsim.backends.native.library import Variant
 from netsim.backends.native.loss_recorder import tensors_in
-from netsim.backends.native.loss_trace import answering
-from netsim.backends.native.views import natively
+from netsim.backends.native.loss_trace import replacing_calls
+from netsim.backends.native.views import use_variant
 from netsim.backends.stacked.functional import ModelFunction, over_lanes
 from netsim.backends.stacked.loss_training import LossSteps
 from netsim.data.sets import Scale
-from netsim.learning.functions import fill, uniforms_of
+from netsim.learning.functions import fill_slots, uniforms_of
 from netsim.learning.shards import Batch, Shards
 from netsim.learning.tasks import Task
 
@@ -33,7 +33,9 @@ class _FoundError(Exception):
         self.x = x
 
 
-def _stop(name: str, part: nn.Module, forward: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+def _raise_stop(
+    name: str, part: nn.Module, forward: Callable[..., Any], args: tuple[Any, ...]
+) -> Any:
     raise _FoundError(args[0])
 
 
@@ -53,7 +55,7 @@ class _Runs(TorchFunctionMode):
                 self._sources[id(each)] = each, args[0]
         return found
 
-    def whole(self, x: Tensor) -> Tensor:
+    def full_batch(self, x: Tensor) -> Tensor:
         """The samples of which some are a run."""
         while id(x) in self._sources:
             x = self._sources[id(x)][1]
@@ -146,7 +148,7 @@ class ChangedSamples:
             return self._of_one(Batch(x, y, draws, self._scale, self._task), values)
 
         draws = () if uniforms is None else (uniforms,)
-        with torch.no_grad(), natively(self._variant):
+        with torch.no_grad(), use_variant(self._variant):
             found: Tensor = over_lanes(self._function.function, one, x, y, *draws, *given)
         return found
 
@@ -155,10 +157,10 @@ class ChangedSamples:
         model = self._function.model
         runs = _Runs()
         try:
-            with answering(model, _stop), noting() as moves, runs:
-                self._function(batch, learned, *fill(self._structure, given))
+            with replacing_calls(model, _raise_stop), record_crop_flips() as moves, runs:
+                self._function(batch, learned, *fill_slots(self._structure, given))
         except _FoundError as found:
-            found.x = runs.whole(found.x)
+            found.x = runs.full_batch(found.x)
             self._pad = next(
                 (
                     move.pad

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from netsim.backends.native.graph import UnsupportedError
-from netsim.backends.native.library import Library, LibraryMissingError, load
+from netsim.backends.native.library import Library, LibraryMissingError, load_library
 from netsim.backends.native.losses import LOSSES
 from netsim.backends.native.trace import trace
 from netsim.errors import ScenarioError
@@ -57,7 +57,7 @@ def native_support(
         Task of learning.
     """
     try:
-        library = load()
+        library = load_library()
     except LibraryMissingError as error:
         return Support(None, {}, {"the native kernel": str(error)})
     best = library.variant().name

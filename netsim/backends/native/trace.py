@@ -160,7 +160,7 @@ def trace(
             exports = tuple(builder.dense(r, "the output").number for r in results)
         else:
             raise UnsupportedError(f"a parameter outside of layers ({node.target})")
-    return _finished(builder, exports, slices, num_parameters)
+    return _finish_graph(builder, exports, slices, num_parameters)
 
 
 @contextmanager
@@ -194,7 +194,7 @@ def _module(builder: Builder, layer: nn.Module, name: str, args: Any, kwargs: An
         raise UnsupportedError(f"{type(layer).__name__} ({name})")
     result = make(builder, layer, name, args[0])
     if getattr(layer, "inplace", False) and result is not args[0]:
-        builder.overwrite(args[0])
+        builder.mark_overwritten(args[0])
     return result
 
 
@@ -205,7 +205,7 @@ def _function(builder: Builder, node: fx.Node, args: Any, kwargs: Any) -> Any:
         if not kwargs:
             result = builder.add(*args)
             if target in (operator.iadd, "add_"):
-                builder.overwrite(args[0])
+                builder.mark_overwritten(args[0])
             return result
     elif target in (torch.flatten, "flatten"):
         start = kwargs.get("start_dim", args[1] if len(args) > 1 else 0)
@@ -234,7 +234,7 @@ def _function(builder: Builder, node: fx.Node, args: Any, kwargs: Any) -> Any:
     raise UnsupportedError(f"the operation {shown}")
 
 
-def _finished(
+def _finish_graph(
     builder: Builder, exports: tuple[int, ...], slices: tuple[Any, ...], num_parameters: int
 ) -> Graph:
     """Leave out what leads nowhere, merge what the kernel does at once."""
@@ -247,7 +247,7 @@ def _finished(
             # It has an effect all the same: running statistics, numbers drawn.
             raise UnsupportedError(f"a layer whose result nobody reads ({layer.name})")
     layers.reverse()
-    layers = _merged(builder.values, layers, exports)
+    layers = _merge_layers(builder.values, layers, exports)
     touched = {t.name for layer in layers for t in layer.tensors.values()}
     for part in slices:
         if part.name not in touched and part.stop <= num_parameters:
@@ -255,7 +255,9 @@ def _finished(
     return Graph(builder.values, layers, exports, slices, num_parameters, tuple(builder.masks))
 
 
-def _merged(values: list[Value], layers: list[Layer], exports: tuple[int, ...]) -> list[Layer]:
+def _merge_layers(
+    values: list[Value], layers: list[Layer], exports: tuple[int, ...]
+) -> list[Layer]:
     """ReLU and max pooling of 2 x 2 as one layer."""
     readers: dict[int, list[Layer]] = {}
     for layer in layers:

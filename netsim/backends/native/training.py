@@ -18,7 +18,7 @@ from netsim.backends.native.losses import loss_of
 from netsim.backends.native.own_loss import OwnLoss
 from netsim.backends.native.portions import Portions
 from netsim.backends.native.records import Loss
-from netsim.backends.parameter_store import ParameterStore, Slab, padded
+from netsim.backends.parameter_store import ParameterStore, Slab, padded_length
 from netsim.backends.stacked import mixing
 from netsim.backends.stacked.loss_training import LossSteps
 from netsim.backends.stacked.resources import LONG_VALUE
@@ -100,14 +100,14 @@ class NativeTraining:
         first, store = works[0], self._store
         states = anchors = None
         if first.has_state:
-            states = stored(store, jobs, -1)
+            states = stored_rows(store, jobs, -1)
             with_states = True
         if first.anchor_strength is not None:
             anchors = self._anchors(jobs, -2 if first.has_state else -1)
         in_portions = self._own is not None or self._portions.are_needed
         # Before results are given rows: values that are computed on the way take rows, too.
         sums_of_rows = None if in_portions else self._sums(jobs)
-        models = sums_of_rows or Rows(self._gathered(jobs, width))
+        models = sums_of_rows or Rows(self._gather_starts(jobs, width))
         counts = np.array([work.batches.steps for work in works], dtype=np.int64)
         index, sizes = self._shards.minibatches.table(
             [work.batches for work in works], int(counts.max())
@@ -119,7 +119,7 @@ class NativeTraining:
             size = optimizers.state_size(first.optimizer.kind, self._kernel.graph.num_parameters)
             after = Results(store.slab(size), kept)
         steps, rates = Steps(index, sizes, counts), np.array([work.rate for work in works])
-        how = _How(first.optimizer, rates, anchors, first.anchor_strength or 0.0)
+        how = _CallOptions(first.optimizer, rates, anchors, first.anchor_strength or 0.0)
         states_out = None if after is None else after.rows
         if in_portions:
             sums = self._in_portions(jobs, steps, how, models.storage, states, states_out)
@@ -161,7 +161,7 @@ class NativeTraining:
         self,
         jobs: Sequence[Job[LossSteps]],
         steps: Steps,
-        how: _How,
+        how: _CallOptions,
         models: Tensor,
         states: Rows | None,
         states_out: Rows | None,
@@ -182,10 +182,10 @@ class NativeTraining:
         kernel, n, c = self._kernel, len(jobs), how.optimizer
         sums, inputs = np.zeros(n), self._inputs(jobs)
         between = states_out
-        for portion in self._portions.of(jobs, steps):
+        for portion in self._portions.split(jobs, steps):
             active, given, taken = portion.active, portion.minibatches, None
             if between is None and not portion.is_last:
-                size = padded(optimizers.state_size(c.kind, kernel.graph.num_parameters))
+                size = padded_length(optimizers.state_size(c.kind, kernel.graph.num_parameters))
                 rows = allocate((n, size), self._store.device, self._store.dtype)
                 between = Rows(rows, np.arange(n))
             if self._own is not None:
@@ -230,13 +230,13 @@ class NativeTraining:
                 start += len(value)
         return rows
 
-    def _gathered(self, jobs: Sequence[Job[LossSteps]], width: int) -> Tensor:
+    def _gather_starts(self, jobs: Sequence[Job[LossSteps]], width: int) -> Tensor:
         """Return the starts of jobs, rows (n, padded D); postponed mixtures are computed there.
 
         What is learned beside a model lies between its parameters and its buffers.
         """
         device, dtype = self._store.device, self._store.dtype
-        columns, refs = padded(self._kernel.num_values), [job.inputs[0] for job in jobs]
+        columns, refs = padded_length(self._kernel.num_values), [job.inputs[0] for job in jobs]
         if self._starts is None or len(self._starts) < len(jobs):
             self._starts = None  # its memory is free before new memory is asked for
             at_hand = STARTS_AT_HAND_BYTES // (columns * dtype.itemsize)
@@ -246,9 +246,9 @@ class NativeTraining:
         if not self._num_learned:
             mixing.gather(self._store, refs, rows)
             return rows
-        models = allocate((len(jobs), padded(self._architecture.num_values)), device, dtype)
+        models = allocate((len(jobs), padded_length(self._architecture.num_values)), device, dtype)
         mixing.gather(self._store, refs, models)
-        for from_, to in self._places():
+        for from_, to in self._column_pairs():
             rows[:, to] = models[:, from_]
         at = self._architecture.num_parameters
         start = 1 + jobs[0].work.num_given
@@ -257,7 +257,7 @@ class NativeTraining:
             row[at : at + self._num_learned] = torch.cat([v.tensor().reshape(-1) for v in values])
         return rows
 
-    def _places(self) -> list[tuple[slice, slice]]:
+    def _column_pairs(self) -> list[tuple[slice, slice]]:
         """Columns of a model, and where the kernel's rows have them: parameters, then buffers."""
         at, end = self._architecture.num_parameters, self._architecture.num_values
         behind = at + self._num_learned
@@ -291,7 +291,7 @@ class NativeTraining:
         if not self._num_learned:
             out.write(rows, [(slice(None), slice(None))])
             return sums
-        out.write(rows, [(to, from_) for from_, to in self._places()])
+        out.write(rows, [(to, from_) for from_, to in self._column_pairs()])
         at = self._architecture.num_parameters
         for row, job in zip(rows, jobs, strict=True):
             start = at
@@ -310,14 +310,14 @@ class NativeTraining:
         """Parameters towards which models are drawn: whole models, or their parameters."""
         refs = [job.inputs[position] for job in jobs]
         if all(ref.ranges is None for ref in refs):
-            return stored(self._store, jobs, position)
-        shape = len(refs), padded(refs[0].num_values)
+            return stored_rows(self._store, jobs, position)
+        shape = len(refs), padded_length(refs[0].num_values)
         rows = torch.empty(shape, device=self._store.device, dtype=self._store.dtype)
         self._store.gather(refs, rows)
         return Rows(rows)
 
 
-class _How(NamedTuple):
+class _CallOptions(NamedTuple):
     """Options that the jobs of a call share, and their rates."""
 
     optimizer: Optimizer
@@ -331,7 +331,7 @@ def some_rows(rows: Rows, which: Numbers) -> Rows:
     return Rows(rows.storage, which if rows.at is None else rows.at[which])
 
 
-def stored(store: ParameterStore, jobs: Sequence[Job[Any]], position: int) -> Rows:
+def stored_rows(store: ParameterStore, jobs: Sequence[Job[Any]], position: int) -> Rows:
     """One input of each job where it lies in the store.
 
     Parameters

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from netsim.backends.native.library import Variant, load
+from netsim.backends.native.library import Variant, load_library
 
 _variant: ContextVar[Variant | None] = ContextVar("variant", default=None)
 
@@ -24,8 +24,8 @@ class _Record(ctypes.Structure):
 
 
 @contextmanager
-def natively(variant: Variant) -> Iterator[None]:
-    """A while in which views are made by the library, on one instruction set."""
+def use_variant(variant: Variant) -> Iterator[None]:
+    """Let the library make views inside the `with` block, on one instruction set."""
     token = _variant.set(variant)
     try:
         yield
@@ -61,7 +61,7 @@ def views(x: Tensor, how: Tensor, means: Tensor, deviations: Tensor) -> Tensor:
     return found
 
 
-def _made(x: Tensor, how: Tensor, means: Tensor, deviations: Tensor) -> Tensor:
+def _make_views(x: Tensor, how: Tensor, means: Tensor, deviations: Tensor) -> Tensor:
     variant = _variant.get()
     assert variant is not None
     x, how = x.contiguous(), how.to(x.dtype).contiguous()
@@ -69,7 +69,7 @@ def _made(x: Tensor, how: Tensor, means: Tensor, deviations: Tensor) -> Tensor:
     out, room = torch.empty_like(x), x.new_empty(3 * x.shape[3])
     pointers = [t.data_ptr() for t in (x, how, means, deviations, out, room)]
     record = _Record(*pointers, *x.shape)
-    load().views(ctypes.byref(record), variant.number, x.element_size())
+    load_library().views(ctypes.byref(record), variant.number, x.element_size())
     return out
 
 
@@ -78,7 +78,7 @@ class _Views(torch.autograd.Function):
 
     @staticmethod
     def forward(x: Tensor, how: Tensor, means: Tensor, deviations: Tensor) -> Tensor:
-        return _made(x, how, means, deviations)
+        return _make_views(x, how, means, deviations)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

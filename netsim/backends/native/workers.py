@@ -19,8 +19,10 @@ _ALIGNMENT = 64
 
 
 WORK_A_THREAD = 300_000
-"""Fewest scalars for which a thread is woken; see `_work`. It takes 0.5 to 2 ns for each, and
-waking a thread some 0.1 ms."""
+"""Fewest scalars for which a thread is woken; see `_estimate_work`.
+
+Each takes 0.5 to 2 ns, and waking a thread some 0.1 ms.
+"""
 
 
 class Workers:
@@ -61,14 +63,14 @@ class Workers:
         """
         scalars = self._library.workspace_scalars(byref(call)) + values
         needed = HEADER_BYTES + scalars * scalar_bytes + _ALIGNMENT
-        work = _work(call, values)
+        work = _estimate_work(call, values)
         most = min(self.threads, call.num_jobs, work // WORK_A_THREAD)
         with self._lock:
             if most < 2:
                 self._run(call, variant, scalar_bytes, needed, 1)
                 return
             sharing = self._sharing[work.bit_length()]
-            width = most if sharing.pays() else 1
+            width = most if sharing.is_worthwhile() else 1
             start = time.perf_counter()
             cpu_s = self._run(call, variant, scalar_bytes, needed, width)
             sharing.note(width, time.perf_counter() - start, cpu_s)
@@ -79,9 +81,9 @@ class Workers:
         """Run a call by some threads; gives their CPU time [s]."""
         for k in range(width):
             if k == len(self._spaces):
-                self._spaces.append(_space(space_bytes))
+                self._spaces.append(_fresh_memory(space_bytes))
             elif len(self._spaces[k]) < space_bytes:
-                self._spaces[k] = _space(space_bytes)
+                self._spaces[k] = _fresh_memory(space_bytes)
 
         def work(k: int) -> float:
             space = self._spaces[k]
@@ -98,7 +100,7 @@ class Workers:
         return cpu_s + sum(other.result() for other in others if not other.cancel())
 
 
-def _work(call: Call, values: int) -> int:
+def _estimate_work(call: Call, values: int) -> int:
     """Scalars that a call goes through, about: weights and values, step by step."""
     if not call.first_step:
         return 0
@@ -106,7 +108,7 @@ def _work(call: Call, values: int) -> int:
     return int(steps * (call.num_packed + values))
 
 
-def _space(size: int) -> NDArray[np.uint8]:
+def _fresh_memory(size: int) -> NDArray[np.uint8]:
     """Fresh memory, its header zero; the rest is written before it is read."""
     space = np.empty(size, dtype=np.uint8)
     space[: 2 * _ALIGNMENT] = 0

@@ -27,7 +27,7 @@ def is_aligned(x: Tensor) -> bool:
     return x.shape[1] * x.shape[2] * x.element_size() % ALIGNMENT_BYTES == 0
 
 
-def aligned(x: Tensor) -> Tensor:
+def align_rows(x: Tensor) -> Tensor:
     """Matrices (W, rows, columns) at aligned addresses; copied only where they are not."""
     if x.is_cuda or (is_aligned(x) and x.is_contiguous()):
         return x

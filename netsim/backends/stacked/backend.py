@@ -81,7 +81,7 @@ class Stacked:
         )
 
     @property
-    def plain(self) -> Sequential:
+    def sequential(self) -> Sequential:
         """Backend that runs jobs one by one."""
         return self._sequential
 
@@ -115,7 +115,7 @@ class Stacked:
             architecture = ref.architecture
             assert architecture is not None
             stacks = (
-                self.resources.routes.stacks(architecture, "infer")
+                self.resources.routes.is_stacked(architecture, "infer")
                 and self.resources.stacked_module_of(ref) is not None
             )
             key = (architecture, padded_size(len(rows))) if stacks else None

@@ -40,7 +40,7 @@ class _Product(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: Sequence[int | None], a: Tensor, b: Tensor) -> tuple[Tensor, int]:
-        return _multiplied(*_lanes(info.batch_size, in_dims, a, b)), 0
+        return _multiply(*_lanes(info.batch_size, in_dims, a, b)), 0
 
 
 class _Linear(torch.autograd.Function):
@@ -68,7 +68,7 @@ class _Linear(torch.autograd.Function):
         info: Any, in_dims: Sequence[int | None], x: Tensor, weight: Tensor
     ) -> tuple[Tensor, int]:
         a, b = _lanes(info.batch_size, in_dims, x, weight)
-        return _multiplied(a, b.mT), 0
+        return _multiply(a, b.mT), 0
 
 
 def _lanes(width: int, dims: Sequence[int | None], *matrices: Tensor) -> list[Tensor]:
@@ -79,7 +79,7 @@ def _lanes(width: int, dims: Sequence[int | None], *matrices: Tensor) -> list[Te
     ]
 
 
-def _multiplied(a: Tensor, b: Tensor) -> Tensor:
+def _multiply(a: Tensor, b: Tensor) -> Tensor:
     return aligned_empty(a, b.shape[2]).baddbmm_(a, b, beta=0)
 
 

@@ -31,7 +31,7 @@ class StackedBatchNorm(StackedLayer):
 
     @property
     def output_may_be_overwritten(self) -> bool:
-        """Without scale and shift the output is the normalised values, which `back` reads."""
+        """Without scale and shift the output is the normalised values, which `backward` reads."""
         return "weight" in self.slices
 
     @classmethod
@@ -79,7 +79,7 @@ class StackedBatchNorm(StackedLayer):
             value = found.view(self.lanes.width, -1)
             self.value(name).mul_(1 - self.momentum).add_(value, alpha=self.momentum)
 
-    def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
+    def backward(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
         dy = self.by_lane(gradient)
         along = (dy * ctx.x).sum(ctx.over, keepdim=True)
         total = dy.sum(ctx.over, keepdim=True)

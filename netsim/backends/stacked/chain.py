@@ -1,8 +1,8 @@
 """Models that are a sequence of known layers, run without autograd.
 
-The backward pass of such a model calls each layer's `back` in reverse order. That saves autograd's
-bookkeeping, which for a small model on a CPU costs as much as its arithmetic, and activations can
-be overwritten.
+The backward pass of such a model calls each layer's `backward` in reverse order. That saves
+autograd's bookkeeping, which for a small model on a CPU costs as much as its arithmetic, and
+activations can be overwritten.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class Link(Protocol):
     def run(self, ctx: Any, x: Tensor) -> Tensor:
         """Run the forward pass; see `StackedLayer.run`."""
 
-    def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
-        """Run the backward pass; see `StackedLayer.back`.
+    def backward(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
+        """Run the backward pass; see `StackedLayer.backward`.
 
         Parameters
         ----------
@@ -52,7 +52,7 @@ class FlattenLink(Link):
         ctx.shape = x.shape
         return x.flatten(1)
 
-    def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
+    def backward(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
         shape: torch.Size = ctx.shape
         return gradient.view(shape) if gradient.is_contiguous() else gradient.reshape(shape)
 
@@ -68,7 +68,7 @@ class ReluLink(Link):
         ctx.y = y
         return y
 
-    def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
+    def backward(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
         # In place: no other layer reads this gradient.
         result: Tensor = torch.ops.aten.threshold_backward.grad_input(
             gradient, ctx.y, 0, grad_input=gradient
@@ -88,7 +88,7 @@ class MaxPoolLink(Link):
         y, ctx.where = F.max_pool2d_with_indices(x, *self._how, ceil_mode=self._ceil)
         return y
 
-    def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
+    def backward(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
         result: Tensor = torch.ops.aten.max_pool2d_with_indices_backward(
             gradient, ctx.x, *map(_pair, self._how), self._ceil, ctx.where
         )
@@ -119,7 +119,7 @@ class Chain:
     def backward(self, saved: list[Saved], gradient: Tensor) -> None:
         """Add the gradients of all parameters to the sinks, from that of the outputs."""
         for i in range(len(self._links) - 1, self._first - 1, -1):
-            found = self._links[i].back(saved[i], gradient, i > self._first)
+            found = self._links[i].backward(saved[i], gradient, i > self._first)
             if found is not None:
                 gradient = found
 

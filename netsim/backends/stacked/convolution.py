@@ -64,9 +64,9 @@ class StackedConv2d(StackedLayer):
             ]
         )
 
-    def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
+    def backward(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
         if self.by_patches:
-            return self._back_patches(ctx, gradient, wants_input)
+            return self._backward_patches(ctx, gradient, wants_input)
         dy, decay, has_bias = self.by_lane(gradient), self.take_decay(), "bias" in self.slices
         found = []
         for i in range(len(ctx.weight)):
@@ -102,7 +102,7 @@ class StackedConv2d(StackedLayer):
             y = torch.baddbmm(bias.unsqueeze(1), ctx.patches, columns)
         return y.view(len(x), height, wide, outputs).permute(0, 3, 1, 2)
 
-    def _back_patches(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
+    def _backward_patches(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
         width, outputs, inputs, *kernel = ctx.weight.shape
         dy = gradient.permute(0, 2, 3, 1).reshape(width, -1, outputs)
         decay = self.take_decay()

@@ -34,7 +34,7 @@ class StackedDropout(StackedLayer):
             mask.div_(1 - self.p)
         return (x * mask).flatten(0, 1)
 
-    def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
+    def backward(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
         mask: Tensor = ctx.mask
         return (self.by_lane(gradient) * mask).flatten(0, 1)
 

@@ -32,7 +32,7 @@ class StackedEmbedding(StackedLayer):
         ctx.lane = torch.arange(self.lanes.width, device=x.device).unsqueeze(1)
         return self.value("weight")[ctx.lane, ctx.ids].view(*x.shape, -1)
 
-    def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
+    def backward(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
         sink, decay = self.sinks["weight"], self.take_decay()
         assert sink is not None
         sink.zero_() if decay == 0.0 else sink.mul_(decay)

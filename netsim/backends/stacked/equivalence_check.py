@@ -57,7 +57,7 @@ def build(architecture: Architecture, samples: Tensor) -> StackedModule:
     """
     if architecture not in _CHECKED:
         count = PROBE_LANES * PROBE_SAMPLES
-        _CHECKED[architecture] = _checked(
+        _CHECKED[architecture] = _check_architecture(
             architecture, samples[torch.arange(count, device=samples.device) % len(samples)]
         )
     reason, is_chain, has_tails = _CHECKED[architecture]
@@ -97,7 +97,7 @@ class _Detector(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return func(*args, **(kwargs or {}))
 
 
-def _checked(a: Architecture, x: Tensor) -> tuple[str | None, bool, bool]:
+def _check_architecture(a: Architecture, x: Tensor) -> tuple[str | None, bool, bool]:
     """An entry of `_CHECKED`, from samples (lanes x samples, ...)."""
     # In float64 a difference beyond rounding is a mistake, not the order of a sum.
     try:
@@ -109,7 +109,7 @@ def _checked(a: Architecture, x: Tensor) -> tuple[str | None, bool, bool]:
     try:
         probe = StackedModule(double)
         detector = _Detector()
-        reason = differs(probe, x, detector)
+        reason = describe_difference(probe, x, detector)
     except UnstackableError as error:
         return str(error), False, False
     except Exception as error:  # whatever a forward pass may raise
@@ -118,19 +118,19 @@ def _checked(a: Architecture, x: Tensor) -> tuple[str | None, bool, bool]:
     if detector.reads:
         reason = "its forward pass takes values out of tensors, which another lane would share"
     probe.chain = chain_of(probe.module)
-    is_chain = probe.chain is not None and _agrees(probe, x)
+    is_chain = probe.chain is not None and _chain_agrees(probe, x)
     return reason, is_chain, detector.tails and a.device.type == "cpu"
 
 
-def _agrees(probe: StackedModule, x: Tensor) -> bool:
+def _chain_agrees(probe: StackedModule, x: Tensor) -> bool:
     """Return whether the chain of a stacked module computes the same as the module."""
     try:
-        return differs(probe, x) is None
+        return describe_difference(probe, x) is None
     except Exception:  # the module itself ran, so the chain is wrong
         return False
 
 
-def differs(
+def describe_difference(
     stacked: StackedModule, x: Tensor, watch: AbstractContextManager[object] | None = None
 ) -> str | None:
     """Describe the difference of lanes from the models that they stand for; None if they agree.

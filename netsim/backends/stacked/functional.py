@@ -10,12 +10,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.func import vmap
 
-from netsim.backends.parameter_store import padded
+from netsim.backends.parameter_store import padded_length
 from netsim.backends.stacked.batch_invariant import BatchInvariant
 from netsim.backends.stacked.lanes import LEAST_LANES
 from netsim.learning.architecture import Architecture
 from netsim.learning.calling import call_with
-from netsim.learning.functions import fill, require_unchanged, versions
+from netsim.learning.functions import fill_slots, require_unchanged, tensor_versions
 from netsim.learning.shards import Batch
 
 
@@ -64,20 +64,22 @@ def measure(
     """
     models, *values = inputs
     length = models.shape[1]
-    rows = F.pad(models, (0, padded(length) - length))[:, :length]  # each at an aligned address
+    rows = F.pad(models, (0, padded_length(length) - length))[
+        :, :length
+    ]  # each at an aligned address
     architecture.module.train(False)
     called = ModelFunction(architecture.module, function)
     scale, task = samples.scale, samples.task
 
     def one(row: Tensor, x: Tensor, y: Tensor, *values: Tensor) -> Any:
         batch = Batch(x, y, None, scale, task)
-        return call_with(called, tensors_of(architecture, row), (batch, *fill(given, values)))
+        return call_with(called, tensors_of(architecture, row), (batch, *fill_slots(given, values)))
 
     result: Tensor = over_lanes(function, one, rows, samples.x, samples.y, *values)
     return list(result.unbind())
 
 
-def vmapped(function: Callable[..., Any], args: Any, inputs: Sequence[Tensor]) -> Any:
+def call_with_vmap(function: Callable[..., Any], args: Any, inputs: Sequence[Tensor]) -> Any:
     """A function of values under `vmap`.
 
     Parameters
@@ -93,7 +95,7 @@ def vmapped(function: Callable[..., Any], args: Any, inputs: Sequence[Tensor]) -
     torch.Tensor or tuple of torch.Tensor
         (W, ...) each.
     """
-    return over_lanes(function, lambda *values: function(*fill(args, values)), *inputs)
+    return over_lanes(function, lambda *values: function(*fill_slots(args, values)), *inputs)
 
 
 def over_lanes(named: Callable[..., Any], function: Callable[..., Any], *inputs: Tensor) -> Any:
@@ -112,7 +114,7 @@ def over_lanes(named: Callable[..., Any], function: Callable[..., Any], *inputs:
     width = len(inputs[0])
     if width < LEAST_LANES:
         inputs = tuple(x.expand(LEAST_LANES, *x.shape[1:]).contiguous() for x in inputs)
-    before = versions(inputs)
+    before = tensor_versions(inputs)
     with BatchInvariant():
         results = vmap(function)(*inputs)
     require_unchanged(named, inputs, before)
@@ -121,7 +123,7 @@ def over_lanes(named: Callable[..., Any], function: Callable[..., Any], *inputs:
     return results[:width]
 
 
-def unstacked(results: Any, count: int) -> list[list[Tensor]]:
+def unstack_results(results: Any, count: int) -> list[list[Tensor]]:
     """Results of W lanes, (W, ...) each, as a list of results per lane."""
     several: Mapping[int, Tensor] | Sequence[Tensor]
     several = results if isinstance(results, tuple) else (results,)

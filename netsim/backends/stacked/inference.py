@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from netsim.backends.parameter_store import ParameterStore, padded
+from netsim.backends.parameter_store import ParameterStore, padded_length
 from netsim.backends.stacked.lanes import LEAST_LANES
 from netsim.backends.stacked.stacked_module import StackedModule
 from netsim.learning.minibatches import Rows
@@ -43,9 +43,9 @@ class StackedInference:
     def empty_rows(self, count: int) -> Tensor:
         """Uninitialised rows (count, padded D)."""
         a = self._module.architecture
-        return torch.empty((count, padded(a.num_values)), device=a.device, dtype=a.dtype)
+        return torch.empty((count, padded_length(a.num_values)), device=a.device, dtype=a.dtype)
 
-    def gathered(self, refs: Sequence[Ref]) -> Tensor:
+    def gather(self, refs: Sequence[Ref]) -> Tensor:
         """Copies of models as rows (W, padded D)."""
         rows = self.empty_rows(len(refs))
         self._store.gather(refs, rows)
@@ -120,7 +120,7 @@ class StackedInference:
         list of torch.Tensor
             (n_i, L) each, on the CPU.
         """
-        rows = self.gathered([ref for ref, _ in asked])
+        rows = self.gather([ref for ref, _ in asked])
         index = to_device(np.stack([padded_rows(r) for _, r in asked]), rows.device)
         found: list[Tensor] = []
         for lanes, y in self._logits(rows, index):

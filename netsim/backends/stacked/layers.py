@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from netsim.backends.stacked.alignment import aligned, aligned_empty, is_aligned
+from netsim.backends.stacked.alignment import align_rows, aligned_empty, is_aligned
 from netsim.backends.stacked.lanes import Lanes
 from netsim.learning.architecture import Slice
 
@@ -40,7 +40,7 @@ class StackedLayer(nn.Module, ABC):
 
     @property
     def output_may_be_overwritten(self) -> bool:
-        """Return whether the output of `run` is a new tensor that `back` does not read."""
+        """Return whether the output of `run` is a new tensor that `backward` does not read."""
         return True
 
     def __init__(self, layer: Any, slices: Mapping[str, Slice], lanes: Lanes) -> None:
@@ -119,7 +119,7 @@ class StackedLayer(nn.Module, ABC):
         """
 
     @abstractmethod
-    def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
+    def backward(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
         """Run the backward pass: add the gradients of parameters to the sinks.
 
         Parameters
@@ -157,7 +157,7 @@ class _Pass(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
-        return ctx.layer.back(ctx, gradient, ctx.needs_input_grad[0]), None, None
+        return ctx.layer.backward(ctx, gradient, ctx.needs_input_grad[0]), None, None
 
 
 def add(sink: Tensor | None, value: Tensor, decay: float) -> None:
@@ -197,16 +197,16 @@ class StackedLinear(StackedLayer):
         shape = x.shape
         ctx.weight = weight = self.value("weight")
         width, outputs, inputs = weight.shape
-        ctx.x = x = aligned(x.reshape(width, -1, inputs))
+        ctx.x = x = align_rows(x.reshape(width, -1, inputs))
         if self._bias is not None:
             y = torch.baddbmm(self._bias, x, self._transposed)
         else:
             y = torch.bmm(x, self._transposed)
         return y.view(*shape[:-1], outputs)
 
-    def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
+    def backward(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
         weight: Tensor = ctx.weight
-        dy = aligned(gradient.reshape(len(weight), -1, gradient.shape[-1]))
+        dy = align_rows(gradient.reshape(len(weight), -1, gradient.shape[-1]))
         decay = self.take_decay()
         sink = self.sinks["weight"]
         assert sink is not None
@@ -261,7 +261,7 @@ class StackedNorm(StackedLayer):
             y = y + self._shaped("bias", by_lane)
         return y.view(x.shape)
 
-    def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
+    def backward(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
         dy = self.by_lane(gradient)
         own = 1 if self.groups is not None else self.value("weight").dim() - 1
         over = list(range(1, dy.dim() - own)) if self.groups is None else [1, *range(3, dy.dim())]

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.func import grad, vmap
 
-from netsim.backends.parameter_store import ParameterStore, padded
+from netsim.backends.parameter_store import ParameterStore, padded_length
 from netsim.backends.plain import default_loss
 from netsim.backends.stacked.batch_invariant import BatchInvariant
 from netsim.backends.stacked.functional import ModelFunction
@@ -28,7 +28,7 @@ from netsim.learning.architecture import Architecture
 from netsim.learning.calling import call_with
 from netsim.learning.columns import number_of, put, take
 from netsim.learning.divergence import Divergences
-from netsim.learning.functions import fill, uniforms_of
+from netsim.learning.functions import fill_slots, uniforms_of
 from netsim.learning.jobs import Job
 from netsim.learning.minibatches import Rows
 from netsim.learning.shards import Batch, Shards
@@ -58,7 +58,7 @@ Around = Callable[[Sequence[LossSteps], Rows, int], AbstractContextManager[None]
 """around(works, lanes, step): what holds while some lanes take a step."""
 
 
-def _nothing(works: Sequence[LossSteps], lanes: Rows, step: int) -> AbstractContextManager[None]:
+def _no_context(works: Sequence[LossSteps], lanes: Rows, step: int) -> AbstractContextManager[None]:
     return nullcontext()
 
 
@@ -84,7 +84,7 @@ class LossTraining:
         shards: Shards,
         store: ParameterStore,
         divergences: Divergences,
-        around: Around = _nothing,
+        around: Around = _no_context,
     ) -> None:
         self._around = around
         self._architecture, self._shards, self._store = architecture, shards, store
@@ -95,7 +95,7 @@ class LossTraining:
         a, work = self._architecture, jobs[0].work
         works = [j.work for j in jobs]
         n, num_learned = len(jobs), len(work.learn)
-        rows = self._stacked([j.inputs[0] for j in jobs])
+        rows = self._stack_values([j.inputs[0] for j in jobs])
         given = [
             torch.stack([j.inputs[1 + k].tensor() for j in jobs]) for k in range(work.num_given)
         ]
@@ -110,7 +110,7 @@ class LossTraining:
         # Parameters and what is learned beside them, in one row: one optimiser for all.
         together = torch.cat([take(rows, inside), *learned], dim=1)
         length = together.shape[1]
-        memory = together.new_zeros((n, padded(length)))  # each lane at an aligned address
+        memory = together.new_zeros((n, padded_length(length)))  # each lane at an aligned address
         trained = memory[:, :length]
         trained.copy_(together)
         buffers = rows[:, a.num_parameters :].clone()
@@ -187,10 +187,10 @@ class LossTraining:
         on_device = torch.split(together, [len(lanes) for _, _, lanes in groups])
         return [(*group, there) for group, there in zip(groups, on_device, strict=True)]
 
-    def _stacked(self, refs: Sequence[Any]) -> Tensor:
+    def _stack_values(self, refs: Sequence[Any]) -> Tensor:
         length = refs[0].num_values
         rows = torch.empty(
-            (len(refs), padded(length)), device=self._store.device, dtype=self._store.dtype
+            (len(refs), padded_length(length)), device=self._store.device, dtype=self._store.dtype
         )
         self._store.gather(refs, rows)
         return rows[:, :length]
@@ -255,18 +255,18 @@ class LossTraining:
             # view of a row.
             tensors |= {n: t.clone() for n, t in (buffers | counters).items()}
             batch = Batch(x, y, uniforms, scale, task)
-            value = call_with(called, tensors, (batch, learned, *fill(structure, given)))
+            value = call_with(called, tensors, (batch, learned, *fill_slots(structure, given)))
             return value, [tensors[n] for n in buffer_names]
 
         by_lane = grad(loss, has_aux=True)
         has_draws = uniforms_of(work.loss)
         in_dims = (0, 0, 0, 0, 0 if has_draws else None, *[0] * work.num_given)
         places, size = {}, 0  # where the parameters that learn lie among what is trained
-        for _, s in a.trained(work.part):
+        for _, s in a.trained_parameters(work.part):
             places[f"model.{s.name}"] = size
             size += s.stop - s.start
 
-        def found(
+        def gradients_and_buffers(
             part: Tensor, fixed: Tensor, buffers: Tensor, *args: Any
         ) -> tuple[Tensor, Tensor]:
             width, at = len(part), size
@@ -292,4 +292,4 @@ class LossTraining:
             new = [t.detach().reshape(width, -1) for t in after]
             return flat, torch.cat(new, dim=1) if new else buffers
 
-        return found
+        return gradients_and_buffers

@@ -102,7 +102,7 @@ def _write(
     most = store.at_once(length, len(mixtures))
     for start in range(0, len(mixtures), most):
         some = slice(start, start + most)
-        store.slab(length).write(cells[some], mixed(store, mixtures[some]))
+        store.slab(length).write(cells[some], weighted_sums(store, mixtures[some]))
 
 
 def gather(store: ParameterStore, refs: Sequence[Ref], out: Tensor) -> None:
@@ -119,7 +119,7 @@ def gather(store: ParameterStore, refs: Sequence[Ref], out: Tensor) -> None:
     recipes = [r.cell.recipe for r in refs if r.ranges is None]
     mixtures = [recipe for recipe in recipes if isinstance(recipe, Mixture)]
     if len(mixtures) == len(refs):
-        out.copy_(mixed(store, mixtures))
+        out.copy_(weighted_sums(store, mixtures))
     else:
         store.gather(refs, out)
 
@@ -131,7 +131,7 @@ def terms(store: ParameterStore, mixtures: Sequence[Mixture]) -> Terms:
     return Terms(slab, rows, _weights(store, mixtures), counts)
 
 
-def mixed(store: ParameterStore, mixtures: Sequence[Mixture]) -> Tensor:
+def weighted_sums(store: ParameterStore, mixtures: Sequence[Mixture]) -> Tensor:
     """Weighted sums (n, padded length).
 
     A weight of 0 keeps a row out, even one with nan: 0 * nan would be nan.
@@ -182,6 +182,6 @@ def _row_by_row(
         for number, weight in zip(index[at : at + size], weights[at : at + size], strict=True):
             if number != Slab.ZERO:
                 total.add_(slab.storage[number], alpha=weight)
-                slab.touched(1)
+                slab.note_access(1)
         at += size
     return sums

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from netsim.backends.memory_pool import allocate
-from netsim.backends.parameter_store import padded
+from netsim.backends.parameter_store import padded_length
 from netsim.backends.stacked.optimizer_step import GradientStep, VelocityStep
 from netsim.learning import optimizers
 from netsim.learning.architecture import Architecture
@@ -105,7 +105,7 @@ class Velocities(Accumulators):
     def rows(self, start: int, stop: int) -> Tensor:
         parts = [part[start:stop].flatten(1) for part in self._parts.values()]
         size = self._architecture.num_parameters
-        padding = parts[0].new_zeros(stop - start, padded(size) - size)
+        padding = parts[0].new_zeros(stop - start, padded_length(size) - size)
         return torch.cat([*parts, padding], dim=1)
 
     def update(
@@ -132,8 +132,8 @@ class Gradients(Accumulators):
         size = architecture.num_parameters
         self._length = optimizers.state_size(constants.kind, size)
         device, dtype = architecture.device, architecture.dtype
-        self._gradient = allocate((capacity, padded(size)), device, dtype).zero_()
-        self._state = allocate((capacity, padded(self._length)), device, dtype).zero_()
+        self._gradient = allocate((capacity, padded_length(size)), device, dtype).zero_()
+        self._state = allocate((capacity, padded_length(self._length)), device, dtype).zero_()
 
     def sinks(self, lanes: int) -> dict[str, Tensor]:
         return self._architecture.parameters_in(self._gradient[:lanes])

@@ -71,7 +71,7 @@ class Resources:
                 self._one_by_one.setdefault(f"the model {architecture.name}", str(reason))
         return self._modules[architecture]
 
-    def infers(self, ref: Ref) -> bool:
+    def supports_inference(self, ref: Ref) -> bool:
         """Return whether models of this architecture have a stacked form, and so an `inference`."""
         return self.stacked_module_of(ref) is not None
 

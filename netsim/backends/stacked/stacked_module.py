@@ -79,9 +79,9 @@ class StackedModule:
         self._bound: tuple[object, ...] = (None, None, None)
         slices = {s.name: s for s in architecture.slices}
         taken: set[str] = set()
-        if architecture.frozen:
+        if architecture.frozen_names:
             raise UnstackableError(
-                f"no stacked form of a frozen parameter ({architecture.frozen[0]})"
+                f"no stacked form of a frozen parameter ({architecture.frozen_names[0]})"
             )
         for name, layer in list(self.module.named_modules()):
             if type(layer) in _REPLACED:

@@ -16,14 +16,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from netsim.backends.parameter_store import ParameterStore, padded
+from netsim.backends.parameter_store import ParameterStore, padded_length
 from netsim.backends.stacked import mixing
 from netsim.backends.stacked.stacked_module import StackedModule
 from netsim.backends.stacked.workspace import LocalSteps, Plan, Workspace
 from netsim.learning import optimizers
 from netsim.learning.divergence import Divergences
 from netsim.learning.global_draws import generator, mask_seed
-from netsim.learning.jobs import Job, nobody
+from netsim.learning.jobs import Job, dead_reference
 from netsim.learning.refs import Cell
 from netsim.learning.shards import Shards
 from netsim.learning.transfer import to_device
@@ -170,7 +170,7 @@ class Training:
             space.accumulators.reset(lanes)
         if space.anchor is not None:
             anchors = [j.inputs[-2 if space.plan.has_state else -1] for j in jobs]
-            store.gather(anchors, space.anchor[:n, : padded(anchors[0].num_values)])
+            store.gather(anchors, space.anchor[:n, : padded_length(anchors[0].num_values)])
         rates = [w.rate for w in works]
         column = torch.tensor(rates, dtype=space.rows.dtype)
         space.learning_rate[:n, 0].copy_(column, non_blocking=True)
@@ -182,7 +182,7 @@ class Training:
     def _states(self, jobs: Sequence[Job[Any]]) -> Tensor:
         """The optimiser's states that jobs go on with, rows (n, padded length)."""
         store, states = self._store, [j.inputs[-1] for j in jobs]
-        shape = len(jobs), padded(states[0].num_values)
+        shape = len(jobs), padded_length(states[0].num_values)
         rows = torch.zeros(shape, device=store.device, dtype=store.dtype)
         store.gather(states, rows)
         return rows
@@ -284,5 +284,5 @@ class StateAfter(NamedTuple):
 
 def _for_its_state(job: Job[Any]) -> Job[Any]:
     """A training of which only the optimiser's state is wanted."""
-    refs: Any = (*(nobody for _ in job.output_refs[1:]), job.output_refs[-1])
+    refs: Any = (*(dead_reference for _ in job.output_refs[1:]), job.output_refs[-1])
     return dataclasses.replace(job, output_refs=refs)

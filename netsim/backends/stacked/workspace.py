@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from netsim.backends.memory_pool import allocate
-from netsim.backends.parameter_store import padded
+from netsim.backends.parameter_store import padded_length
 from netsim.backends.stacked.optimizer_state import accumulators_for
 from netsim.backends.stacked.stacked_module import StackedModule
 from netsim.learning.jobs import Batches, Optimizer
@@ -98,10 +98,10 @@ class Workspace:
         def zeros(*shape: int, kind: torch.dtype = dtype) -> Tensor:
             return allocate(shape, device, kind).zero_()
 
-        self.rows = zeros(capacity, padded(a.num_values))
+        self.rows = zeros(capacity, padded_length(a.num_values))
         self.accumulators = accumulators_for(c, a, capacity)
         anchored = plan.anchor_strength is not None
-        self.anchor = zeros(capacity, padded(a.num_values)) if anchored else None
+        self.anchor = zeros(capacity, padded_length(a.num_values)) if anchored else None
         self.learning_rate = zeros(capacity, 1)
         self.index = zeros(capacity, columns, kind=torch.int64)
         self.weight = zeros(capacity, columns)

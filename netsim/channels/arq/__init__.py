@@ -68,7 +68,7 @@ class Sending(ABC):
 
     @property
     @abstractmethod
-    def over(self) -> bool:
+    def is_done(self) -> bool:
         """Return whether nothing is left to send."""
 
     @abstractmethod
@@ -196,7 +196,7 @@ class Arq(Component):
         for block in blocks:
             each = block.by_attempt
             attempts.append(sending.attempt(rng, block.attempts, block.per, by_attempt=each))
-            if sending.over or block.attempts is None:
+            if sending.is_done or block.attempts is None:
                 break
         arrived = sending.arrived(rng) if want_mask else None
         delivered = sending.delivered

@@ -84,7 +84,7 @@ class LimitedSending(Sending):
         self._mask = np.zeros(packets, dtype=np.bool_) if want_mask else None
 
     @property
-    def over(self) -> bool:
+    def is_done(self) -> bool:
         return self.settled == self.packets or (self.gives_up and self.lost > 0)
 
     def attempt(
@@ -108,7 +108,7 @@ class LimitedSending(Sending):
         used = 0
         if self.tried or self.settled == self.packets - 1:
             used = self._draw_head(rng, room, per)
-        if not self.over and used < room:
+        if not self.is_done and used < room:
             used += self._draw_rest(rng, room - used, per)
         return used
 
@@ -152,12 +152,12 @@ class LimitedSending(Sending):
     def _draw_head(self, rng: np.random.Generator, room: int, per: float) -> int:
         """Attempts used on the packet in turn: the last one, or one tried in earlier blocks."""
         allowed = self.limit - self.tried
-        needed = self._needed(rng, per)
+        needed = self._attempts_needed(rng, per)
         used = min(needed, allowed)
         self._head = (used, needed > allowed)
         return self._use_head(room)
 
-    def _needed(self, rng: np.random.Generator, per: float) -> int:
+    def _attempts_needed(self, rng: np.random.Generator, per: float) -> int:
         """Attempts that would get the packet in turn through, or one more than are allowed."""
         if self._by_attempt is None:
             return int(rng.geometric(1.0 - per))
@@ -197,14 +197,14 @@ class LimitedSending(Sending):
         """Attempts used on them, packet by packet; all of them would take `total`."""
         assert self._counts is not None
         if self._order is None:
-            self._order = _deal(rng, self._counts, self.gives_up)
-        ends = _costs(self.limit)[self._order].cumsum()
+            self._order = _assign_fates(rng, self._counts, self.gives_up)
+        ends = _attempts_by_column(self.limit)[self._order].cumsum()
         done = int(ends.searchsorted(room, side="right"))
         if self._counts[-1]:
             self._settle_each(self._order[:done] == self.limit)
         else:
             self._settle(done, 0)
-        if self.over:
+        if self.is_done:
             return total
         self.tried = room - (int(ends[done - 1]) if done else 0)
         return room
@@ -227,7 +227,7 @@ class LimitedSending(Sending):
         """
         each = self._by_attempt or per
         if not self.gives_up:
-            return rng.multinomial(n, _chances(each, self.limit))
+            return rng.multinomial(n, _fate_probabilities(each, self.limit))
         through, all_fail = _chances_until_lost(each, self.limit)
         before = min(int(rng.geometric(all_fail)) - 1, n) if all_fail > 0.0 else n
         counts = np.empty(self.limit + 1, dtype=np.int64)
@@ -258,7 +258,7 @@ class LimitedSending(Sending):
 
 
 @lru_cache
-def _costs(limit: int) -> NDArray[np.int64]:
+def _attempts_by_column(limit: int) -> NDArray[np.int64]:
     """Attempts that a packet takes, by its column in the counts: 1, 2, ..., limit, and limit."""
     return np.append(np.arange(1, limit + 1), limit)
 
@@ -269,7 +269,7 @@ def _columns(limit: int) -> NDArray[np.int64]:
 
 
 @lru_cache(maxsize=1024)
-def _chances(per: float | tuple[float, ...], limit: int) -> NDArray[np.float64]:
+def _fate_probabilities(per: float | tuple[float, ...], limit: int) -> NDArray[np.float64]:
     """Distribution of a packet's fate: through at attempt 1, ..., limit, or lost.
 
     `per`: the error probability of an attempt, or of each.
@@ -288,13 +288,15 @@ def _chances_until_lost(
 ) -> tuple[NDArray[np.float64], float]:
     """Distribution of the attempts 1, ..., limit of a packet that gets through; that it is lost."""
     if isinstance(per, tuple):
-        through, lost = np.split(_chances(per, limit), [limit])
+        through, lost = np.split(_fate_probabilities(per, limit), [limit])
         return through / through.sum(), float(lost[0])
     weights = per ** _columns(limit)[:-1]
     return weights / weights.sum(), per**limit
 
 
-def _deal(rng: np.random.Generator, counts: NDArray[np.int64], gives_up: bool) -> NDArray[np.int64]:
+def _assign_fates(
+    rng: np.random.Generator, counts: NDArray[np.int64], gives_up: bool
+) -> NDArray[np.int64]:
     """The column of each packet, in sending order; shape (counts.sum(),)."""
     columns = _columns(len(counts) - 1).repeat(counts)
     rng.shuffle(columns[: -counts[-1]] if gives_up and counts[-1] else columns)

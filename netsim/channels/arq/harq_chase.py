@@ -61,17 +61,17 @@ class _Sending(LimitedSending):
     ) -> int:
         self._energy_before, self._snr, self._erasure = self.energy, snr, erasure
         if per == 1.0 and erasure < 1.0:
-            per = 0.5  # combined attempts may succeed; `_failing` says how likely
+            per = 0.5  # combined attempts may succeed; `_failure_probabilities` says how likely
         used = super().attempt(rng, room, per)
-        self._gather()
+        self._sum_energy()
         return used
 
     def rewind(self, rng: np.random.Generator, used: int) -> None:
         self.energy = self._energy_before
         super().rewind(rng, used)
-        self._gather()
+        self._sum_energy()
 
-    def _gather(self) -> None:
+    def _sum_energy(self) -> None:
         """Set the sum for the packet in turn, which may have been in turn before the block, too."""
         settled, _, tried = self._before
         if self.settled == settled:
@@ -79,16 +79,16 @@ class _Sending(LimitedSending):
         else:
             self.energy = self.tried * self._snr
 
-    def _needed(self, rng: np.random.Generator, per: float) -> int:
+    def _attempts_needed(self, rng: np.random.Generator, per: float) -> int:
         """Attempts that would get the packet in turn through, or one more than the limit."""
-        failing = self._failing(self._energy_before, self.limit - self.tried)
+        failing = self._failure_probabilities(self._energy_before, self.limit - self.tried)
         return 1 + int((rng.random() < failing).sum())
 
     def _draw_counts(self, rng: np.random.Generator, n: int, per: float) -> NDArray[np.int64]:
-        failing = self._failing(0.0, self.limit)
+        failing = self._failure_probabilities(0.0, self.limit)
         return rng.multinomial(n, np.append(-np.diff(failing, prepend=1.0), failing[-1]))
 
-    def _failing(self, energy: float, attempts: int) -> NDArray[np.float64]:
+    def _failure_probabilities(self, energy: float, attempts: int) -> NDArray[np.float64]:
         """Probabilities that the next 1, 2, ... attempts all fail, after some with `energy`."""
         levels = [self._decode(energy + k * self._snr) for k in range(1, attempts + 1)]
         before = np.array([self._decode(energy) if energy > 0.0 else 1.0, *levels[:-1]])

@@ -43,7 +43,7 @@ class _Sending(Sending):
         return sum(lost for _, lost in self._blocks)
 
     @property
-    def over(self) -> bool:
+    def is_done(self) -> bool:
         return self._left == 0
 
     def attempt(

@@ -48,7 +48,7 @@ class _Sending(Sending):
         return self.packets - self._left
 
     @property
-    def over(self) -> bool:
+    def is_done(self) -> bool:
         return self._left == 0
 
     def attempt(

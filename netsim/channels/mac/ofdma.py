@@ -71,10 +71,10 @@ class Ofdma(Mac):
         return self.scheduler == "proportional_fair"
 
     @property
-    def most(self) -> int:
+    def most_per_unicast(self) -> int:
         """Greatest number of sub-channels of a unicast."""
         return self.max_subchannels or self.subchannels
 
     def medium(self, contenders: int, nodes: int) -> Medium:
         """An equal share of the band, for a unicast of at most `max_subchannels`."""
-        return Medium(slowdown=max(float(contenders), self.subchannels / self.most))
+        return Medium(slowdown=max(float(contenders), self.subchannels / self.most_per_unicast))

@@ -88,7 +88,7 @@ def bit_error(mbps: int, snr: float) -> float:
 def _of_threshold(threshold: float) -> int:
     """The rate [Mbit/s] that is chosen from an SNR, linear, on; of others the one that is next."""
 
-    def apart(entry: tuple[int, float]) -> float:
+    def log_distance(entry: tuple[int, float]) -> float:
         return abs(math.log(threshold / db_to_linear(entry[1])))
 
-    return min(MBPS_AT_20_MHZ, key=apart)[0]
+    return min(MBPS_AT_20_MHZ, key=log_distance)[0]

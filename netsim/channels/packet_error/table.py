@@ -100,23 +100,25 @@ class OfOneRate(PacketError):  # noqa: N818 - a packet error is a channel model
         size = packet_bits / 8.0
         after = bisect_left(sizes, size)
         if size in self.curves:
-            failing = self._failing(sizes[after], snr_db)
+            failing = self._log_loss(sizes[after], snr_db)
         elif 0 < after < len(sizes):
             low, high = sizes[after - 1], sizes[after]
             part = (size - low) / (high - low)
-            failing = (1.0 - part) * self._failing(low, snr_db) + part * self._failing(high, snr_db)
+            failing = (1.0 - part) * self._log_loss(low, snr_db) + part * self._log_loss(
+                high, snr_db
+            )
         else:
             nearest = sizes[min(after, len(sizes) - 1)]
-            failing = self._failing(nearest, snr_db) * size / nearest
+            failing = self._log_loss(nearest, snr_db) * size / nearest
         return -math.expm1(-failing)
 
-    def _failing(self, size: int, snr_db: float) -> float:
+    def _log_loss(self, size: int, snr_db: float) -> float:
         """-ln(1 - per) of packets of a tabled size."""
-        per = _interpolated(self.curves[size], snr_db)
+        per = _interpolate(self.curves[size], snr_db)
         return -math.log1p(-per) if per < 1.0 else math.inf
 
 
-def _interpolated(curve: Curve, snr_db: float) -> float:
+def _interpolate(curve: Curve, snr_db: float) -> float:
     at = int(np.searchsorted(curve.snr_db, snr_db + _ROUNDING_DB, side="right"))
     if at == 0:
         return 1.0

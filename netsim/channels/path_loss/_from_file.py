@@ -11,7 +11,7 @@ from netsim.errors import ScenarioError
 from netsim.registry import Duration, Finite, Index
 from netsim.traces.arrays import Arrays
 from netsim.traces.gains import Gains
-from netsim.traces.moments import LATEST_S, begin
+from netsim.traces.moments import LATEST_S, file_time_of_start
 from netsim.units import to_ns
 
 TABLE = "radio.path_loss"
@@ -50,7 +50,7 @@ class PathLossFromFile(PathLoss):
             "a loss by distance is asked for"
         )
 
-    def made(
+    def checked_gains(
         self,
         t_s: NDArray[np.float64],
         gain_db: NDArray[np.float64],
@@ -81,12 +81,12 @@ class PathLossFromFile(PathLoss):
         theirs = gain_db.shape[1]
         chosen = list(self.nodes) or list(range(nodes))
         if len(chosen) != nodes:
-            raise arrays.wrong(
+            raise arrays.error(
                 f"nodes names {len(chosen)} of its nodes, and the scenario has [nodes] count = "
                 f"{nodes}; name one a node"
             )
         if max(chosen) >= theirs:
-            raise arrays.wrong(
+            raise arrays.error(
                 f"has {theirs} nodes, and node {max(chosen)} is asked for ([nodes] count = "
                 f"{nodes}); lower the count, or choose with nodes",
                 member,
@@ -96,18 +96,18 @@ class PathLossFromFile(PathLoss):
         bad = np.isnan(found) | (found > 0.0)
         if bad.any():
             k, i, j = (int(x[0]) for x in np.nonzero(bad))
-            raise arrays.wrong(
+            raise arrays.error(
                 f"the gain from node {chosen[i]} to node {chosen[j]} at time {t_s[k]:g} s is "
                 f"{found[k, i, j]:g} dB; a gain is received over sent power, at most 0 dB (a loss "
                 "with its sign changed), and -inf where nothing arrives",
                 member,
             )
         if not np.isfinite(t_s).all() or (np.diff(t_s) <= 0).any():
-            raise arrays.wrong("times must be finite and ascend", "t_s")
+            raise arrays.error("times must be finite and ascend", "t_s")
         if np.abs(t_s).max() > LATEST_S:
-            raise arrays.wrong("times are too late for s; they may count ms: divide", "t_s")
+            raise arrays.error("times are too late for s; they may count ms: divide", "t_s")
         repeats = self.after == "loop"
-        begins_s = begin(
+        begins_s = file_time_of_start(
             arrays.where,
             float(t_s[0]),
             float(t_s[-1]),
@@ -116,19 +116,19 @@ class PathLossFromFile(PathLoss):
             repeats=repeats and len(t_s) > 1,
         )
         if begins_s < t_s[0] and repeats:
-            raise arrays.wrong(
+            raise arrays.error(
                 f"start_s = {begins_s:g} is before its first time, {t_s[0]:g} s, and "
                 'after = "loop" needs one of its times',
                 "t_s",
             )
         offset_s, t_s = begins_s - float(t_s[0]), t_s - t_s[0]
         if len({to_ns(t) for t in t_s.tolist()}) < len(t_s):
-            raise arrays.wrong("two times are less than 1 ns apart; they count in seconds", "t_s")
+            raise arrays.error("two times are less than 1 ns apart; they count in seconds", "t_s")
         step_s = self.step_s if self.between == "linear" else None
-        return Gains.of(t_s, found, repeats, step_s, faded, offset_s)
+        return Gains.from_matrices(t_s, found, repeats, step_s, faded, offset_s)
 
 
-def times(arrays: Arrays, count: int, member: str, name: str = "t_s") -> NDArray[np.float64]:
+def matrix_times(arrays: Arrays, count: int, member: str, name: str = "t_s") -> NDArray[np.float64]:
     """The times of matrices [s]: (count,); 0 for a single one without any.
 
     Parameters
@@ -145,7 +145,7 @@ def times(arrays: Arrays, count: int, member: str, name: str = "t_s") -> NDArray
         return np.zeros(1)
     t_s = arrays.get(name).ravel().astype(np.float64)
     if len(t_s) != count:
-        raise arrays.wrong(f"has {len(t_s)} times, and {member} has {count} matrices", name)
+        raise arrays.error(f"has {len(t_s)} times, and {member} has {count} matrices", name)
     return t_s
 
 
@@ -155,10 +155,10 @@ def require_carrier(arrays: Arrays, carrier_hz: float) -> None:
         return
     of_file = arrays.get("carrier_hz")
     if of_file.size != 1:
-        raise arrays.wrong(f"must be one number, not {of_file.size}", "carrier_hz")
+        raise arrays.error(f"must be one number, not {of_file.size}", "carrier_hz")
     made_for = float(of_file.item())
     if not abs(made_for - carrier_hz) <= _CARRIER * carrier_hz:
-        raise arrays.wrong(
+        raise arrays.error(
             f"is {made_for:g}, and [radio] carrier_hz = {carrier_hz:g}; set that to it",
             "carrier_hz",
         )

@@ -62,7 +62,7 @@ class DeepMimoGains(PathLossFromFile):
     def link_gains(
         self, nodes: int, carrier_hz: float, bandwidth_hz: float, folder: Path | None
     ) -> Gains:
-        scenes = self._scenes()
+        scenes = self._scene_folders()
         names = self._transmitters(scenes[0])
         band_hz = bandwidth_hz if self.gain == "faded" else None
         power: list[NDArray[np.float64]] = []
@@ -70,45 +70,47 @@ class DeepMimoGains(PathLossFromFile):
             read = [self._power(scene, name, band_hz) for name in names]
             arrays = read[0][0]
             if len({len(gains) for _, gains in read}) > 1:
-                raise arrays.wrong(
+                raise arrays.error(
                     f"transmitters {', '.join(names)} have files of different numbers of receivers"
                 )
             power.append(np.array([gains for _, gains in read]))
         if len({found.shape for found in power}) > 1:
-            raise arrays.wrong("scenes have different numbers of receivers")
+            raise arrays.error("scenes have different numbers of receivers")
         every = np.array(power)
         rows = self._rows(arrays, every, nodes - len(names))
         tx = np.arange(len(names))
         gain_db = by_node(every[:, :, rows], tx, len(names) + np.arange(len(rows)))
         t_s = np.array([k * self.scene_s for k in range(len(scenes))])
-        return self.made(t_s, gain_db, nodes, arrays, "power", faded=self.gain == "faded")
+        return self.checked_gains(t_s, gain_db, nodes, arrays, "power", faded=self.gain == "faded")
 
-    def _wrong(self, what: str) -> DataError:
+    def _error(self, what: str) -> DataError:
         return DataError(f'[{TABLE}] path = "{self.path}": {what}')
 
-    def _scenes(self) -> list[Path]:
+    def _scene_folders(self) -> list[Path]:
         top = Path(self.path)
         if not top.is_dir():
-            raise self._wrong(
+            raise self._error(
                 "no such folder; name the folder of a DeepMIMO scenario, with its power_*.mat"
             )
-        if _sets(top):
+        if _receiver_sets(top):
             return [top]
-        scenes = sorted(inner for inner in top.iterdir() if inner.is_dir() and _sets(inner))
+        scenes = sorted(
+            inner for inner in top.iterdir() if inner.is_dir() and _receiver_sets(inner)
+        )
         if not scenes:
-            raise self._wrong(
+            raise self._error(
                 "neither it nor a folder in it has files power_tSSS_txIII_rRRR.mat or .npz; "
                 "name the folder of a DeepMIMO v4 scenario"
             )
         return scenes
 
     def _transmitters(self, scene: Path) -> list[str]:
-        found = _sets(scene)
+        found = _receiver_sets(scene)
         chosen = self._receiver_set(found)
         known = sorted(name for name, of in found if of == chosen)
         for name in self.transmitters:
             if name not in known:
-                raise self._wrong(
+                raise self._error(
                     f'transmitters: there is no "{name}" with receivers r{chosen:03}; there are '
                     f"{', '.join(known)}" + did_you_mean(name, known)
                 )
@@ -119,7 +121,7 @@ class DeepMimoGains(PathLossFromFile):
         if self.receiver_set is None and len(sets) == 1:
             return sets[0]
         if self.receiver_set not in sets:
-            raise self._wrong(
+            raise self._error(
                 f"receiver_set: must be one of {', '.join(map(str, sets))}, the RRR of its files "
                 "power_tSSS_txIII_rRRR"
             )
@@ -129,7 +131,7 @@ class DeepMimoGains(PathLossFromFile):
         self, scene: Path, name: str, band_hz: float | None
     ) -> tuple[Arrays, NDArray[np.float64]]:
         """Gain from one transmitter to each receiver: (receivers,), linear."""
-        of = self._receiver_set(_sets(scene))
+        of = self._receiver_set(_receiver_sets(scene))
         arrays, power_dbw = _matrix(scene, "power", f"{name}_r{of:03}")
         amplitude = np.nan_to_num(10.0 ** (power_dbw / 20.0), nan=0.0)
         if band_hz is None:
@@ -138,7 +140,7 @@ class DeepMimoGains(PathLossFromFile):
         for key in ("phase", "delay"):
             other, values = _matrix(scene, key, f"{name}_r{of:03}")
             if values.shape != power_dbw.shape:
-                raise other.wrong(f"has shape {values.shape}, and power {power_dbw.shape}", key)
+                raise other.error(f"has shape {values.shape}, and power {power_dbw.shape}", key)
             others.append(np.nan_to_num(values))
         phase_deg, delay_s = others
         a = (amplitude * np.exp(1j * np.deg2rad(phase_deg)))[:, :, None]
@@ -149,24 +151,24 @@ class DeepMimoGains(PathLossFromFile):
         """Return the rows of the receivers that are nodes."""
         there = power.shape[2]
         if count < 0:
-            raise arrays.wrong(
+            raise arrays.error(
                 f"the scenario has fewer nodes than there are transmitters, {power.shape[1]}; "
                 "raise [nodes] count, or choose transmitters"
             )
         if self.receivers:
             if max(self.receivers) >= there:
-                raise arrays.wrong(f"has {there} receivers, and {max(self.receivers)} is named")
+                raise arrays.error(f"has {there} receivers, and {max(self.receivers)} is named")
             return list(self.receivers)
         reached = np.flatnonzero((power > 0.0).any(axis=(0, 1))).tolist()
         if len(reached) < count:
-            raise arrays.wrong(
+            raise arrays.error(
                 f"{len(reached)} of its {there} receivers are reached by a path, and {count} are "
                 "needed beside the transmitters; lower [nodes] count"
             )
         return reached[:count]
 
 
-def _sets(scene: Path) -> list[tuple[str, int]]:
+def _receiver_sets(scene: Path) -> list[tuple[str, int]]:
     """(transmitter, number of the set of receivers) of every file of powers in a folder."""
     found = (_POWER.fullmatch(file.name) for file in scene.iterdir())
     return [(match[1], int(match[2])) for match in found if match is not None]

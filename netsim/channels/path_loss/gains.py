@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from netsim.channels.path_loss._from_file import (
     TABLE,
     PathLossFromFile,
+    matrix_times,
     require_carrier,
-    times,
 )
 from netsim.registry import FilePath
 from netsim.traces.arrays import NUMBERS, Arrays
@@ -51,8 +51,8 @@ class MeasuredGains(PathLossFromFile):
             gain_db = gain_db[None]
         _require_square(arrays, "gain_db", gain_db)
         require_carrier(arrays, carrier_hz)
-        t_s = times(arrays, len(gain_db), "gain_db")
-        return self.made(t_s, gain_db, nodes, arrays, "gain_db")
+        t_s = matrix_times(arrays, len(gain_db), "gain_db")
+        return self.checked_gains(t_s, gain_db, nodes, arrays, "gain_db")
 
     def _of_colosseum(self, arrays: Arrays, nodes: int) -> Gains:
         matrix = arrays.get("chMatrix", kinds=NUMBERS + "O", ndims=(2, 3))
@@ -69,14 +69,14 @@ class MeasuredGains(PathLossFromFile):
                 gain_db = 10.0 * np.log10(power.reshape(by_time.shape))
         t_s = np.zeros(1)
         if len(gain_db) > 1:
-            t_s = times(arrays, len(gain_db), "chMatrix", name="time") / 1e3
-        return self.made(t_s, gain_db, nodes, arrays, "chMatrix")
+            t_s = matrix_times(arrays, len(gain_db), "chMatrix", name="time") / 1e3
+        return self.checked_gains(t_s, gain_db, nodes, arrays, "chMatrix")
 
 
 def _require_square(arrays: Arrays, member: str, matrices: NDArray[Any]) -> None:
     count, senders, receivers = matrices.shape
     if senders != receivers or count == 0 or senders == 0:
-        raise arrays.wrong(
+        raise arrays.error(
             f"has shape {(senders, receivers)} at {count} times; needed are as many senders "
             "(rows) as receivers (columns)",
             member,
@@ -95,7 +95,7 @@ def _tap_power(arrays: Arrays, cell: Any, place: tuple[int, ...]) -> float:
             taps = np.asarray(None)
     if taps.dtype.kind not in "fiuc" and taps.size:
         k, i, j = place
-        raise arrays.wrong(
+        raise arrays.error(
             f"the cell ({i + 1}, {j + 1}, {k + 1}) holds no taps: a structure with the fields "
             "delay and iq, or numbers, taps x 2",
             "chMatrix",

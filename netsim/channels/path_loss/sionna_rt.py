@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from netsim.channels.path_loss._from_file import (
     TABLE,
     PathLossFromFile,
+    matrix_times,
     require_carrier,
-    times,
 )
 from netsim.registry import FilePath
 from netsim.traces.arrays import Arrays
@@ -50,14 +50,14 @@ class RayTracedGains(PathLossFromFile):
         a = _one_antenna(arrays, "a", arrays.get("a", kinds="c", ndims=(4, 6)), last=2)
         tau_s = _one_antenna(arrays, "tau", arrays.get("tau", ndims=(3, 5)), last=1)
         if a.shape[:3] != tau_s.shape:
-            raise arrays.wrong(
+            raise arrays.error(
                 f"has shape {tau_s.shape}, and a {a.shape}; receivers, transmitters and paths "
                 "must be alike",
                 "tau",
             )
         _require_numbers(arrays, a, tau_s)
         require_carrier(arrays, carrier_hz)
-        t_s = times(arrays, a.shape[3], "a")
+        t_s = matrix_times(arrays, a.shape[3], "a")
         band_hz = bandwidth_hz if self.gain == "faded" else None
         power = np.array(
             [
@@ -70,7 +70,7 @@ class RayTracedGains(PathLossFromFile):
             for end, count in zip(("rx", "tx"), a.shape, strict=False)
         )
         gain_db = by_node(power.transpose(2, 1, 0), tx, rx)
-        return self.made(t_s, gain_db, nodes, arrays, "a", faded=self.gain == "faded")
+        return self.checked_gains(t_s, gain_db, nodes, arrays, "a", faded=self.gain == "faded")
 
 
 def by_node(
@@ -104,7 +104,7 @@ def _one_antenna(arrays: Arrays, member: str, found: NDArray[Any], last: int) ->
     if found.ndim == 2 + last:
         return found
     if found.shape[1] != 1 or found.shape[3] != 1:
-        raise arrays.wrong(
+        raise arrays.error(
             f"has shape {found.shape}, {found.shape[1]} and {found.shape[3]} antennas; trace with "
             "one antenna at either end: PlanarArray(num_rows=1, num_cols=1, ...) of one "
             "polarisation",
@@ -122,7 +122,7 @@ def _require_numbers(arrays: Arrays, a: NDArray[Any], tau_s: NDArray[Any]) -> No
     ):
         if bad.any():
             r, t, path = (int(x[0]) for x in np.nonzero(bad))
-            raise arrays.wrong(
+            raise arrays.error(
                 f"path {path} from transmitter {t} to receiver {r} has an entry that is no finite "
                 "number; 0 in a is no path",
                 member,
@@ -134,7 +134,7 @@ def _node_numbers(arrays: Arrays, name: str, count: int) -> NDArray[np.int64]:
         return np.arange(count)
     found = arrays.get(name, kinds="iu", ndims=(1,)).astype(np.int64)
     if len(found) != count or len(set(found.tolist())) != count or (found < 0).any():
-        raise arrays.wrong(f"must hold {count} different node numbers, 0, 1, ...", name)
+        raise arrays.error(f"must hold {count} different node numbers, 0, 1, ...", name)
     if (found >= 100_000).any():
-        raise arrays.wrong(f"holds node {int(found.max())}; at most 99999 are possible", name)
+        raise arrays.error(f"holds node {int(found.max())}; at most 99999 are possible", name)
     return found

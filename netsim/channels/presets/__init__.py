@@ -21,8 +21,8 @@ class Preset(Component):
         """The keys of `[radio]` that it sets, as a scenario states them."""
 
 
-def below(given: Mapping[str, Any], preset: Mapping[str, Any]) -> dict[str, Any]:
-    """Lay what a scenario says over a preset.
+def merge_over_preset(given: Mapping[str, Any], preset: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge the keys of a scenario over those of a preset.
 
     Parameters
     ----------
@@ -41,5 +41,5 @@ def below(given: Mapping[str, Any], preset: Mapping[str, Any]) -> dict[str, Any]
         one, other = given[key], preset[key]
         if isinstance(one, Mapping) and isinstance(other, Mapping):
             alike = all(one.get(tag, other.get(tag)) == other.get(tag) for tag in TAGS)
-            merged[key] = below(one, other) if alike else one
+            merged[key] = merge_over_preset(one, other) if alike else one
     return merged

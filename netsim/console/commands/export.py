@@ -95,7 +95,7 @@ def export(
     from netsim.scenario import load
     from netsim.scenario.kinds import kinds_of
     from netsim.units import to_ns
-    from netsim.world.placement import placed, starting_heights_m
+    from netsim.world.placement import place_nodes, starting_heights_m
     from netsim.world.radios import radios
 
     form, simulator = wanted
@@ -131,7 +131,7 @@ def export(
         )
     lies = data_folder(scenario, data)
     streams = Streams(scenario.seed)
-    positions_m, track = placed(scenario, streams, lies)
+    positions_m, track = place_nodes(scenario, streams, lies)
     on_air = radios(scenario, positions_m, streams, track, lies)
     layout = formats.Layout(
         name=scenario.name,

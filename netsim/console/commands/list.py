@@ -251,14 +251,14 @@ def with_keys() -> dict[str, Group]:
 
 def beside_the_shipped(components: Sequence[Path]) -> dict[str, Group]:
     """All that there is: with folders of the user's own, and what installed packages hold."""
-    from netsim.registry import family, in_force, tag_of
+    from netsim.registry import family, tag_of, use_components
     from netsim.scenario.kinds import kinds_of
 
     kinds = kinds_of(components)
     kinds.read_installed()
 
     def members(package: str) -> dict[str, type[Component]]:
-        with in_force(kinds.components):
+        with use_components(kinds.components):
             return family(package, tag_of(package))
 
     return _groups(lambda: kinds, members)

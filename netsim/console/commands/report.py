@@ -60,7 +60,7 @@ def _require_free(out: Path) -> None:
         raise ScenarioError(f"--out {one_line(out)}: is a folder; name a file, such as page.html")
     if out.exists() or out.is_symlink():
         try:
-            with bounded.opened(out, one_line(out), follow_links=False) as file:
+            with bounded.open_plain_file(out, one_line(out), follow_links=False) as file:
                 is_page = html.is_page(file.read(html.MOST_HEAD_BYTES))
         except (OSError, DataError):
             is_page = False

@@ -95,14 +95,14 @@ class Pool:
         )
 
 
-def _listed(value: Any) -> Any:
+def _as_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else (value,)
 
 
 Times = Annotated[
     tuple[NonNegative, ...],
     Field(min_length=1),
-    BeforeValidator(_listed, json_schema_input_type=NonNegative | list[NonNegative]),
+    BeforeValidator(_as_tuple, json_schema_input_type=NonNegative | list[NonNegative]),
 ]
 """One instant [s] or several."""
 

@@ -47,12 +47,14 @@ class Iid(Partition):
         groups: Rows | None = None,
     ) -> list[Shard]:
         """Give each node its rows; see the base class."""
-        parts_train = _cut(train, self.train_samples, nodes, streams, "train")
-        parts_test = _cut(test, self.test_samples, nodes, streams, "test")
+        parts_train = _split_rows(train, self.train_samples, nodes, streams, "train")
+        parts_test = _split_rows(test, self.test_samples, nodes, streams, "test")
         return [Shard(*pair) for pair in zip(parts_train, parts_test, strict=True)]
 
 
-def _cut(rows: Rows, samples: int | None, nodes: int, streams: Streams, part: str) -> list[Rows]:
+def _split_rows(
+    rows: Rows, samples: int | None, nodes: int, streams: Streams, part: str
+) -> list[Rows]:
     wanted = nodes * (samples or 1)
     if wanted > len(rows):
         each = f"{samples} {part} samples" if samples else f"at least one {part} sample"

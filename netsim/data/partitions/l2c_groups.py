@@ -55,13 +55,13 @@ class L2cGroups(Partition):
         members, parts = nodes // num_groups, []
         for group in range(num_groups):
             own = range(group * self.classes_per_group, (group + 1) * self.classes_per_group)
-            pieces = [_cut(train[labels[train] == c], c, members, streams) for c in own]
+            pieces = [_split_rows(train[labels[train] == c], c, members, streams) for c in own]
             own_test = test[np.isin(labels[test], own)]
             parts += [Shard(np.concatenate(piece), own_test) for piece in zip(*pieces, strict=True)]
         return parts
 
 
-def _cut(rows: Rows, label: int, members: int, streams: Streams) -> list[Rows]:
+def _split_rows(rows: Rows, label: int, members: int, streams: Streams) -> list[Rows]:
     if len(rows) < members:
         raise ScenarioError(
             f'[data.partition] kind = "l2c_groups": {members} nodes share class {label}, of which '

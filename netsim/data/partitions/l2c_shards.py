@@ -53,7 +53,7 @@ class L2cShards(Partition):
         """Give each node its rows; see the base class."""
         per_class = self._shards_per_class(num_classes, nodes)
         shards = [
-            _cut(train[labels[train] == label], label, per_class, streams)
+            _split_rows(train[labels[train] == label], label, per_class, streams)
             for label in range(num_classes)
         ]
         test_of = [test[labels[test] == label] for label in range(num_classes)]
@@ -89,7 +89,7 @@ class L2cShards(Partition):
         return found
 
 
-def _cut(rows: Rows, label: int, shards: int, streams: Streams) -> list[Rows]:
+def _split_rows(rows: Rows, label: int, shards: int, streams: Streams) -> list[Rows]:
     if len(rows) < shards:
         raise ScenarioError(
             f'[data.partition] kind = "l2c_shards": {shards} shards a class, the data has '

@@ -93,12 +93,12 @@ class MaplScenario(Partition):
             classes = own_classes[cluster]
             counts = self._counts(node, len(classes), streams)
             own_train = [
-                _ranks(labels, train, label, node * self.stride, count, node, "train")
+                _rows_by_rank(labels, train, label, node * self.stride, count, node, "train")
                 for label, count in zip(classes, counts, strict=True)
             ]
             begin = node * self.test_samples
             own_test = [
-                _ranks(labels, test, label, begin, self.test_samples, node, "test")
+                _rows_by_rank(labels, test, label, begin, self.test_samples, node, "test")
                 for label in classes
             ]
             shards.append(Shard(np.concatenate(own_train), np.concatenate(own_test)))
@@ -126,7 +126,7 @@ class MaplScenario(Partition):
         return [int(count) for count in drawn]
 
 
-def _ranks(
+def _rows_by_rank(
     labels: Rows, rows: Rows, label: int, begin: int, count: int, node: int, part: str
 ) -> Rows:
     """Rows of one class by their ranks in the data set's order."""

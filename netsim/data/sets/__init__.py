@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from netsim.data.inspection import ColumnUse
 from netsim.errors import DataError, one_line
 from netsim.registry import Component, kind_of
-from netsim.traces.input_files import InputFile, note_read, noting
+from netsim.traces.input_files import InputFile, collect_files, note_read
 
 Scale = tuple[tuple[float, ...], tuple[float, ...]]
 """Means and deviations per channel by which pixels in [0, 1] were standardised."""
@@ -152,7 +152,7 @@ def _load(
     data_set: DataSet, folder: Path | None
 ) -> tuple[Samples, tuple[InputFile, ...], FileStates]:
     try:
-        with noting() as notes:
+        with collect_files() as notes:
             samples = data_set.read(folder)
         files = notes.hashed()
         return samples, files, _states(files)

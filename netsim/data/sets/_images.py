@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from netsim.data import files
 from netsim.data.sets import DataSet, Outline, Samples
-from netsim.data.split import limited
+from netsim.data.split import limit_rows
 from netsim.registry import Count, Index
 
 _IMAGE_COLUMNS = ("image", "img")
 _LOSSY = "images are JPEG copies, not the original pixels: say so beside a paper's number"
 
 
-def normalised(
+def normalise_pixels(
     pixels: NDArray[np.uint8], mean: Sequence[float], std: Sequence[float], full_scale: float = 255
 ) -> NDArray[np.float32]:
     """Pixels scaled to [0, 1], then standardised per channel.
@@ -94,14 +94,14 @@ class ImageSet(DataSet):
 
     def _files(self, folder: Path | None, pattern: str) -> list[Path]:
         places = files.image_folders(self.name)
-        return files.find(self.name, folder, places, (pattern,), self.how_to_get)
+        return files.find_files(self.name, folder, places, (pattern,), self.how_to_get)
 
     def _limit(
         self, y: NDArray[np.int64], train: NDArray[np.int64], test: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         return (
-            limited(y, train, self.train_rows, self.split_seed, "train_rows", self.name),
-            limited(y, test, self.test_rows, self.split_seed, "test_rows", self.name),
+            limit_rows(y, train, self.train_rows, self.split_seed, "train_rows", self.name),
+            limit_rows(y, test, self.test_rows, self.split_seed, "test_rows", self.name),
         )
 
     def _samples(
@@ -124,7 +124,7 @@ class ImageSet(DataSet):
         if encoding == "JPEG":
             notes.append(_LOSSY)
         return Samples(
-            x=normalised(pixels, self.mean, self.std),
+            x=normalise_pixels(pixels, self.mean, self.std),
             y=y[rows],
             train=np.arange(len(train)),
             test=np.arange(len(train), len(rows)),

@@ -11,8 +11,8 @@ from netsim.data import columns, inspection
 from netsim.data.columns import Source, Targets
 from netsim.data.inspection import ColumnUse
 from netsim.data.sets import DataSet, Samples, Scale
-from netsim.data.sets._images import normalised
-from netsim.data.split import hold_out, limited
+from netsim.data.sets._images import normalise_pixels
+from netsim.data.split import hold_out, limit_rows
 from netsim.errors import DataError
 from netsim.registry import Count, Index
 
@@ -92,7 +92,7 @@ class TableSet(DataSet):
                 inspection.remark_on_numbers(target, values, trained, use)
         if found.y.ndim == 1 and found.class_names and use.targets:
             inspection.remark_on_classes(found.y, found.class_names, trained, use)
-        of = None if self.user is None else columns.groups(table, self.user, source)
+        of = None if self.user is None else columns.user_numbers(table, self.user, source)
         strata = np.zeros(table.num_rows, dtype=np.int64) if found.y.ndim > 1 else found.y
         if not np.issubdtype(strata.dtype, np.integer):
             strata = np.zeros(table.num_rows, dtype=np.int64)
@@ -104,8 +104,8 @@ class TableSet(DataSet):
             rows, held = np.split(np.arange(table.num_rows), [train.num_rows])
             note = "training and test rows as the files have them"
         name, seed = source.name, self.split_seed
-        rows = limited(strata, rows, self.train_rows, seed, "train_rows", name)
-        held = limited(strata, held, self.test_rows, seed, "test_rows", name)
+        rows = limit_rows(strata, rows, self.train_rows, seed, "train_rows", name)
+        held = limit_rows(strata, held, self.test_rows, seed, "test_rows", name)
         if not len(rows) or not len(held):
             raise DataError(
                 f"[data] {name}: {len(rows)} training and {len(held)} test rows are too few"
@@ -145,25 +145,25 @@ class TableSet(DataSet):
         for key, names in (("input", given), ("target", targets)):
             twice = next((n for n in names if names.count(n) > 1), None)
             if twice is not None:
-                raise source.wrong(key, twice, "names this column twice; name it once")
+                raise source.error(key, twice, "names this column twice; name it once")
         for name in (*targets, self.user):
             if name in given:
                 what = "the user" if name == self.user else "the target"
                 use.remarks.append(f'column "{name}" is an input and {what}: models see it')
-        table = inspection.plain(train, source.name)
+        table = inspection.normalise_table(train, source.name)
         if test is not None:
             needed = {*given, *targets, *(() if self.user is None else (self.user,))}
-            other = inspection.plain(test, source.name)
-            table = inspection.below(table, other, needed if given else None, source)
+            other = inspection.normalise_table(test, source.name)
+            table = inspection.stack_parts(table, other, needed if given else None, source)
         if not table.num_rows:
             raise DataError(f"[data] {source.name}: has no rows")
         for name in targets:
-            column = columns.present(table, name, "target", source)
+            column = columns.column_without_gaps(table, name, "target", source)
             inspection.require_names(column, name, "target", source)
             if self.learn != "classes":
                 inspection.require_no_spoilt_numbers(table, name, "target", source)
         if self.user is not None:
-            column = columns.present(table, self.user, "user", source)
+            column = columns.column_without_gaps(table, self.user, "user", source)
             inspection.require_names(column, self.user, "user", source)
         return table, use
 
@@ -173,9 +173,9 @@ class TableSet(DataSet):
             return Targets(np.zeros(table.num_rows, dtype=np.int64), (source.name,))
         if len(names) == 1:
             as_numbers = None if self.learn is None else self.learn == "numbers"
-            return columns.targets(table, names[0], source, as_numbers)
-        each = [columns.targets(table, name, source, True).y for name in names]
-        return Targets(_beside(each, names, "target", source), ())
+            return columns.target_column(table, names[0], source, as_numbers)
+        each = [columns.target_column(table, name, source, True).y for name in names]
+        return Targets(_stack_columns(each, names, "target", source), ())
 
     def _inputs(
         self,
@@ -198,17 +198,17 @@ class TableSet(DataSet):
         source : Source
         """
         names = use.inputs
-        kind = columns.present(table, names[0], "input", source).type
+        kind = columns.column_without_gaps(table, names[0], "input", source).type
         if len(names) == 1 and (columns.holds_images(kind) or pa.types.is_string(kind)):
-            pixels = columns.pictures(table.take(chosen), names[0], self.image_shape, source)
+            pixels = columns.image_column(table.take(chosen), names[0], self.image_shape, source)
             return _standard_images(pixels, trained, self.scale == "standard")
         if self.image_shape is not None:
-            raise source.wrong("input", names[0], "has no images; leave image_shape out")
-        each = [columns.numbers(table, name, "input", source) for name in names]
-        x = (each[0] if len(names) == 1 else _beside(each, names, "input", source))[chosen]
+            raise source.error("input", names[0], "has no images; leave image_shape out")
+        each = [columns.number_column(table, name, "input", source) for name in names]
+        x = (each[0] if len(names) == 1 else _stack_columns(each, names, "input", source))[chosen]
         if self.tokens:
             if not np.issubdtype(x.dtype, np.integer) or x.min() < 0 or x.ndim < 2:
-                raise source.wrong(
+                raise source.error(
                     "input",
                     names[0],
                     "tokens are lists of whole numbers from 0 on; leave tokens out",
@@ -218,17 +218,17 @@ class TableSet(DataSet):
             if values.ndim == 1:
                 inspection.remark_on_rounding(name, values, self.scale, use)
         x = x.reshape(len(x), -1) if x.ndim == 1 else x
-        return (_standardised(x, trained) if self.scale == "standard" else x).astype(
+        return (_standardise(x, trained) if self.scale == "standard" else x).astype(
             np.float32
         ), None
 
 
-def _beside(
+def _stack_columns(
     each: list[NDArray[Any]], names: tuple[str, ...], key: str, source: Source
 ) -> NDArray[Any]:
     for name, values in zip(names, each, strict=True):
         if values.ndim > 1:
-            raise source.wrong(
+            raise source.error(
                 key, name, f"has lists; several columns of {key} have a number a row each"
             )
     return np.stack(each, axis=1)
@@ -244,10 +244,10 @@ def _standard_images(
     if not standard:
         mean, std = (0.0,) * len(mean), (1.0,) * len(std)
     scale = tuple(map(float, mean)), tuple(map(float, std))
-    return normalised(pixels, *scale), scale
+    return normalise_pixels(pixels, *scale), scale
 
 
-def _standardised(x: NDArray[Any], trained: int) -> NDArray[np.float64]:
+def _standardise(x: NDArray[Any], trained: int) -> NDArray[np.float64]:
     """Numbers less their mean, over their deviation; what is constant becomes 0."""
     values = x.astype(np.float64)
     axes = 0 if values.ndim == 2 else tuple(range(values.ndim))

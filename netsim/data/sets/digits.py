@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from netsim.data.sets import DataSet, Outline, Samples
-from netsim.data.sets._images import normalised
+from netsim.data.sets._images import normalise_pixels
 from netsim.data.split import hold_out
 from netsim.errors import DataError
 from netsim.registry import Index
@@ -46,7 +46,7 @@ class Digits(DataSet):
         train, test = hold_out(y, self.test_fraction, self.split_seed)
         pixels = table[:, :-1].reshape(-1, 1, 8, 8).astype(np.uint8)
         return Samples(
-            x=normalised(pixels, *_SCALE, full_scale=16),
+            x=normalise_pixels(pixels, *_SCALE, full_scale=16),
             y=y,
             train=train,
             test=test,

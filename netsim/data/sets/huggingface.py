@@ -11,7 +11,7 @@ from netsim.data.sets import Samples
 from netsim.data.sets._tables import TableSet
 from netsim.errors import DataError, one_line
 from netsim.traces.bounded_tables import MOST_TABLE_BYTES
-from netsim.traces.input_files import note
+from netsim.traces.input_files import note_files
 
 
 class HuggingFace(TableSet):
@@ -77,7 +77,7 @@ class HuggingFace(TableSet):
                 f"{MOST_TABLE_BYTES / 2**30:g} GiB are read; take a part, such as "
                 f'"{split}[:10000]"'
             )
-        note(Path(file["filename"]) for file in found.cache_files)
+        note_files(Path(file["filename"]) for file in found.cache_files)
         table = found.with_format("arrow")[:]
         return table.replace_schema_metadata(found.features.arrow_schema.metadata)
 

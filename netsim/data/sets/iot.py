@@ -84,7 +84,7 @@ class Iot(DataSet):
         twins = np.unique(x, axis=0, return_inverse=True)[1].astype(np.int64)
         train, test = hold_out(y, self.test_fraction, self.split_seed, twins)
         if self.scale == "standard":
-            x = _standardised(x, train)
+            x = _standardise(x, train)
         notes = (
             f"published train and test files pooled, {len(y)} rows; left out: class "
             f"{_LEFT_OUT_CLASS}, constant feature {_LEFT_OUT_COLUMN}; stratified hold-out of "
@@ -103,7 +103,7 @@ class Iot(DataSet):
 
     def _file(self, folder: Path | None, part: str) -> Path:
         names = (f"iot_device_{part}.csv.gz", f"iot_device_{part}.csv", f"{part}-*.parquet")
-        return files.find("iot", folder, _FOLDERS, names, _HOW_TO_GET)[0]
+        return files.find_files("iot", folder, _FOLDERS, names, _HOW_TO_GET)[0]
 
 
 def _features(table: pa.Table, file: Path) -> NDArray[np.float64]:
@@ -122,7 +122,7 @@ def _features(table: pa.Table, file: Path) -> NDArray[np.float64]:
     return np.stack(columns, axis=1)
 
 
-def _standardised(x: NDArray[np.float64], train: NDArray[np.int64]) -> NDArray[np.float64]:
+def _standardise(x: NDArray[np.float64], train: NDArray[np.int64]) -> NDArray[np.float64]:
     mean, std = x[train].mean(axis=0), x[train].std(axis=0)
     informative = np.ptp(x[train], axis=0) > 0  # the std of a constant is only nearly 0
     scaled = (x - mean) / np.where(informative, std, 1.0)

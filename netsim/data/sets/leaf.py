@@ -60,11 +60,11 @@ class Leaf(DataSet):
     def read(self, folder: Path | None) -> Samples:
         """Read the samples from the files; called by `load`."""
         layouts = [layout.format(part="train") for layout in _LAYOUTS]
-        found = files.find("leaf", folder, ("",), [*layouts, "*.json"], _HOW_TO_GET)
+        found = files.find_files("leaf", folder, ("",), [*layouts, "*.json"], _HOW_TO_GET)
         assert folder is not None
         test = [layout.format(part="test") for layout in _LAYOUTS]
         has_test = any(next(folder.glob(layout), None) for layout in test)
-        held = files.find("leaf", folder, ("",), test, "") if has_test else []
+        held = files.find_files("leaf", folder, ("",), test, "") if has_test else []
         users: list[str] = []
         x: list[Any] = []
         y: list[Any] = []
@@ -173,10 +173,10 @@ def _add(file: Path, users: list[str], x: list[Any], y: list[Any]) -> None:
         If it is not of the format.
     """
     try:
-        content = bounded.content(file, str(file), bounded.MOST_BYTES)
+        content = bounded.read_plain_file(file, str(file), bounded.MOST_BYTES)
         found = parsed_json(content)
     except (*bounded.BROKEN, RecursionError) as error:
-        raise bounded.unreadable(str(file), error) from error
+        raise bounded.unreadable_error(str(file), error) from error
     for key, kind in (("users", list), ("user_data", dict)):
         if not isinstance(found, dict) or not isinstance(found.get(key), kind):
             raise DataError(

@@ -64,7 +64,7 @@ class Movielens(DataSet):
             "take it from https://grouplens.org/datasets/movielens and put its folder into "
             "<data folder>/movielens"
         )
-        file = files.find("movielens", folder, _FOLDERS[self.edition], names, how)[0]
+        file = files.find_files("movielens", folder, _FOLDERS[self.edition], names, how)[0]
         users, films, stars = _ratings(file)
         steps = 1.0 if self.edition == "1m" else 0.5
         classes = np.arange(1, (5 if self.edition == "1m" else 10) + 1) * steps
@@ -94,7 +94,7 @@ def _ratings(file: Path) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[
     """Users, films and stars, (n,) each."""
     options = pa.csv.ReadOptions()
     try:
-        text = bounded.content(file, str(file), bounded.MOST_BYTES)
+        text = bounded.read_plain_file(file, str(file), bounded.MOST_BYTES)
         if file.suffix == ".dat":
             text = text.replace(b"::", b",")
             options = pa.csv.ReadOptions(column_names=["userId", "movieId", "rating", "timestamp"])

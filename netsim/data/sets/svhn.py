@@ -28,4 +28,4 @@ class Svhn(SplitImageSet):
 
     def _files(self, folder: Path | None, pattern: str) -> list[Path]:
         places = (*files.image_folders(self.name), f"{self.name}/cropped_digits")
-        return files.find(self.name, folder, places, (pattern,), self.how_to_get)
+        return files.find_files(self.name, folder, places, (pattern,), self.how_to_get)

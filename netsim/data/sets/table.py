@@ -46,7 +46,7 @@ class TableFiles(TableSet):
         test = self._files(folder, "test", self.test)
         if train is None:
             how = "put train-*.parquet, train.csv or train.jsonl there, or name files by train"
-            train = files.find("table", folder, ("",), _WHOLE, how, only="train")
+            train = files.find_files("table", folder, ("",), _WHOLE, how, only="train")
             test = self._files(folder, "test", self.test)
         every = [*train, *(test or ())]
         own = files.read_parts(train)
@@ -57,7 +57,9 @@ class TableFiles(TableSet):
             folder,
             tuple((file.name, file, rows) for file, rows in zip(every, sizes, strict=True)),
         )
-        return self._samples(files.below(own), files.below(held) if held else None, source)
+        return self._samples(
+            files.stack_tables(own), files.stack_tables(held) if held else None, source
+        )
 
     def _files(self, folder: Path | None, part: str, pattern: str | None) -> list[Path] | None:
         """The files of a part; None where the usual places have none."""
@@ -67,10 +69,10 @@ class TableFiles(TableSet):
                     f'[data] {part} = "{pattern}": is a pattern below the data folder; name that '
                     "by path"
                 )
-            return files.find("table", folder, ("",), (pattern,), f"name files by {part}")
+            return files.find_files("table", folder, ("",), (pattern,), f"name files by {part}")
         if folder is None:
             return None
         usual = [name.format(part=part) for name in _PARTS]
         if not any(next(folder.glob(name), None) for name in usual):
             return None
-        return files.find("table", folder, ("",), usual, "", only=part)
+        return files.find_files("table", folder, ("",), usual, "", only=part)

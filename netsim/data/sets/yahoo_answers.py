@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from netsim.data import files
 from netsim.data.sets import DataSet, Outline, Samples
-from netsim.data.split import limited
+from netsim.data.split import limit_rows
 from netsim.registry import Count, Index
 
 _WORD = re.compile(r"[a-z0-9']+")
@@ -68,16 +68,16 @@ class YahooAnswers(DataSet):
             found = self._files(folder, split)
             table = files.read_table(found)
             y = files.labels(table, files.column(table, ("topic",), found[0]), 10, found[0])
-            rows = limited(
+            rows = limit_rows(
                 y, np.arange(len(y)), limit, self.split_seed, f"{split}_rows", "yahoo_answers"
             )
             names = names or files.class_names(table, "topic", 10)
-            chosen.append(_words(table.take(rows), found[0]))
+            chosen.append(_split_words(table.take(rows), found[0]))
             labels.append(y[rows])
         counted = Counter(word for text in chosen[0] for word in text)
         ranked = sorted(counted, key=lambda word: (-counted[word], word))
         number = {word: 2 + i for i, word in enumerate(ranked[: max(self.vocabulary - 2, 0)])}
-        x = self._numbers([*chosen[0], *chosen[1]], number)
+        x = self._word_numbers([*chosen[0], *chosen[1]], number)
         return Samples(
             x=x,
             y=np.concatenate(labels),
@@ -89,7 +89,7 @@ class YahooAnswers(DataSet):
             notes=f"the first {self.length} words; {len(number)} are told apart",
         )
 
-    def _numbers(
+    def _word_numbers(
         self, texts: Sequence[Sequence[str]], number: dict[str, int]
     ) -> NDArray[np.float32]:
         """(n, length) word numbers."""
@@ -102,10 +102,10 @@ class YahooAnswers(DataSet):
     def _files(self, folder: Path | None, split: str) -> list[Path]:
         name = "yahoo_answers"
         places = tuple(f"{name}{sub}" for sub in ("", "/data", "/yahoo_answers_topics"))
-        return files.find(name, folder, places, (f"{split}-*.parquet",), _HOW_TO_GET)
+        return files.find_files(name, folder, places, (f"{split}-*.parquet",), _HOW_TO_GET)
 
 
-def _words(table: pa.Table, file: Path) -> list[list[str]]:
+def _split_words(table: pa.Table, file: Path) -> list[list[str]]:
     """The words of each text."""
     columns = [table.column(files.column(table, (name,), file)).to_pylist() for name in _TEXT]
     texts = (" ".join(part or "" for part in parts) for parts in zip(*columns, strict=True))

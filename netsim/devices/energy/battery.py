@@ -63,14 +63,14 @@ class Battery:
             from_ns = past_ns
         if from_ns < to_ns:
             drawn = self._loads.then
-            for k in self._loads.between(from_ns, to_ns):
+            for k in self._loads.range_between(from_ns, to_ns):
                 drawn[k] = Drawn(drawn[k].watt + watt, drawn[k].woken_w + woken_w)
 
     def take(self, joules: float) -> None:
         """Draw an amount of energy at once."""
         self._joules -= joules
 
-    def switched(self, standing_w: float, saved_w: float = 0.0) -> None:
+    def set_standing_power(self, standing_w: float, saved_w: float = 0.0) -> None:
         """Change the standing power, from the instant of the last `left_j` on."""
         self._standing_w, self._saved_w = standing_w, saved_w
 
@@ -78,7 +78,7 @@ class Battery:
         """Joules left at an instant, which is no earlier than that of the last call."""
         for begin_ns, end_ns, watt, saved_w in self._powers(self._at_ns):
             stop_ns = now_ns if end_ns is None else min(end_ns, now_ns)
-            self._joules -= self._drawn(watt, saved_w, begin_ns, stop_ns) / NS_PER_S
+            self._joules -= self._drawn_nj(watt, saved_w, begin_ns, stop_ns) / NS_PER_S
             if stop_ns == now_ns:
                 break
         self._loads.forget(now_ns)
@@ -96,24 +96,24 @@ class Battery:
             return now_ns
         for begin_ns, end_ns, watt, saved_w in self._powers(now_ns):
             if self._mean_w(watt, saved_w) > 0 and (
-                end_ns is None or self._drawn(watt, saved_w, begin_ns, end_ns) >= left
+                end_ns is None or self._drawn_nj(watt, saved_w, begin_ns, end_ns) >= left
             ):
                 return begin_ns + self._takes_ns(watt, saved_w, begin_ns, left)
             if end_ns is not None:
-                left -= self._drawn(watt, saved_w, begin_ns, end_ns)
+                left -= self._drawn_nj(watt, saved_w, begin_ns, end_ns)
         return None
 
     def _powers(self, from_ns: int) -> Iterator[tuple[int, int | None, float, float]]:
         """Yield (begin, end or None [ns], power, what of it is saved by sleep [W]), in order."""
         loads, standing_w, saved_w = self._loads, self._standing_w, self._saved_w
-        place = loads.place(from_ns)
+        place = loads.index_at(from_ns)
         for k in range(place, len(loads.from_ns)):
             more_w, woken_w = NOTHING if k < 0 else loads.then[k]
             begin_ns = max(from_ns, loads.from_ns[k]) if k >= 0 else from_ns
             end_ns = loads.from_ns[k + 1] if k + 1 < len(loads.from_ns) else None
             yield begin_ns, end_ns, standing_w + more_w, saved_w - woken_w
 
-    def _drawn(self, watt: float, saved_w: float, from_ns: int, to_ns: int) -> float:
+    def _drawn_nj(self, watt: float, saved_w: float, from_ns: int, to_ns: int) -> float:
         """Energy [nJ] of a constant power between two instants, less what is saved by sleep."""
         drawn = watt * (to_ns - from_ns)
         if saved_w and self._rhythm is not None:
@@ -134,7 +134,7 @@ class Battery:
         return bisect_left(
             range(longest_ns),
             left,
-            key=lambda ns: self._drawn(watt, saved_w, from_ns, from_ns + ns),
+            key=lambda ns: self._drawn_nj(watt, saved_w, from_ns, from_ns + ns),
         )
 
 
@@ -217,19 +217,19 @@ class HarvestingBattery(Battery):
     def usable_j(self, now_ns: int) -> float:
         return self.left_j(now_ns) - self._off_j
 
-    def turns(self, now_ns: int) -> bool:
+    def must_switch(self, now_ns: int) -> bool:
         """Return whether its node has to be switched at an instant."""
         stored_j = self.left_j(now_ns)
         return stored_j >= self._on_j if self.is_out else stored_j <= self._off_j
 
     def empty_ns(self, now_ns: int) -> int | None:
         """Instant [ns] at which its node may have to be switched, off or on; None: never."""
-        if self.turns(now_ns):
+        if self.must_switch(now_ns):
             return now_ns
         stored_j, level_j = self._joules, self._on_j if self.is_out else self._off_j
         if not self.is_out:
             lasts_ns = self._lasts_ns(stored_j - level_j)
-            first_ns = self._supply.at(self._node, now_ns).until_ns
+            first_ns = self._supply.piece_at(self._node, now_ns).until_ns
             if first_ns is not None and lasts_ns > AHEAD * (first_ns - now_ns):
                 return now_ns + int(lasts_ns) if lasts_ns < math.inf else None
         for number, (begin_ns, end_ns, gained_w, drawn_w) in enumerate(self._stretches(now_ns)):
@@ -256,23 +256,23 @@ class HarvestingBattery(Battery):
         """Yield stretches (begin, end or None [ns]) of constant harvested and drawn powers [W]."""
         for begin_ns, end_ns, watt, saved_w in self._powers(now_ns):
             while end_ns is None or begin_ns < end_ns:
-                until_ns, gained_w = self._supply.at(self._node, begin_ns)
-                stop_ns = earlier(end_ns, until_ns)
+                until_ns, gained_w = self._supply.piece_at(self._node, begin_ns)
+                stop_ns = earlier_instant(end_ns, until_ns)
                 drawn_w = watt
                 if saved_w and self._rhythm is not None:
                     wakes_ns = self._rhythm.wakes_ns(begin_ns)
                     if wakes_ns > begin_ns:
                         drawn_w -= saved_w
-                        stop_ns = earlier(stop_ns, wakes_ns)
+                        stop_ns = earlier_instant(stop_ns, wakes_ns)
                     else:
-                        stop_ns = earlier(stop_ns, self._rhythm.sleeps_ns(begin_ns))
+                        stop_ns = earlier_instant(stop_ns, self._rhythm.sleeps_ns(begin_ns))
                 yield begin_ns, stop_ns, gained_w, drawn_w
                 if stop_ns is None:
                     return
                 begin_ns = stop_ns
 
 
-def earlier(one_ns: int | None, other_ns: int | None) -> int | None:
+def earlier_instant(one_ns: int | None, other_ns: int | None) -> int | None:
     """The earlier of two instants; None is later than all."""
     if one_ns is None or other_ns is None:
         return other_ns if one_ns is None else one_ns

@@ -120,9 +120,9 @@ class EnergyMeter:
     Attributes
     ----------
     by_bits : bool
-        Whether `carried` and `hears` cost anything.
+        Whether `count_sent_bits` and `count_received_bits` cost anything.
     listens : bool
-        Whether `overhears` costs anything.
+        Whether `count_overhearing` costs anything.
     step_j : float
         Energy of a local step [J].
     planned : int
@@ -229,8 +229,8 @@ class EnergyMeter:
                 if node != src:
                     self._count(node, self._receiving_w, from_ns, to_ns, airtime_ns, Does.RECEIVE)
 
-    def receives(self, node: int, from_ns: int, to_ns: int, airtime_ns: float) -> None:
-        """A node receives for a time spread evenly between two instants.
+    def count_reception(self, node: int, from_ns: int, to_ns: int, airtime_ns: float) -> None:
+        """Count the reception of a node, spread evenly between two instants.
 
         Parameters
         ----------
@@ -240,8 +240,10 @@ class EnergyMeter:
         """
         self._count(node, self._receiving_w, from_ns, to_ns, airtime_ns, Does.RECEIVE)
 
-    def overhears(self, nodes: Iterable[int], from_ns: int, to_ns: int, airtime_ns: int) -> None:
-        """Nodes that are on and awake receive what is not for them.
+    def count_overhearing(
+        self, nodes: Iterable[int], from_ns: int, to_ns: int, airtime_ns: int
+    ) -> None:
+        """Count what nodes that are on and awake receive though it is not for them.
 
         Parameters
         ----------
@@ -259,7 +261,9 @@ class EnergyMeter:
                 heard_ns = round(airtime_ns * (1.0 - asleep))
             self._count(node, self._receiving_w, from_ns, to_ns, heard_ns, Does.OVERHEAR)
 
-    def carried(self, src: int, to: Sequence[int], receivers: Sequence[int], bits: int) -> None:
+    def count_sent_bits(
+        self, src: int, to: Sequence[int], receivers: Sequence[int], bits: int
+    ) -> None:
         """Count bits that a node has sent.
 
         Parameters
@@ -276,16 +280,16 @@ class EnergyMeter:
             return
         now = self._env.now
         farthest_m = max(self._distance_m(src, node, now) for node in to)
-        self._take(src, self._radio_loads, self._radio.sent_j(bits, farthest_m))
+        self._draw_energy(src, self._radio_loads, self._radio.sent_j(bits, farthest_m))
         for node in receivers:
-            self.hears(node, bits)
+            self.count_received_bits(node, bits)
 
-    def hears(self, node: int, bits: int) -> None:
+    def count_received_bits(self, node: int, bits: int) -> None:
         """Count bits that a node has received, with headers and repetitions."""
-        self._take(node, self._radio_loads, self._radio.received_j(bits))
+        self._draw_energy(node, self._radio_loads, self._radio.received_j(bits))
 
-    def computed(self, node: int, steps: float, from_ns: int, to_ns: int) -> None:
-        """A node trains between two instants.
+    def count_computation(self, node: int, steps: float, from_ns: int, to_ns: int) -> None:
+        """Count the training of a node between two instants.
 
         Parameters
         ----------
@@ -304,10 +308,10 @@ class EnergyMeter:
                 self._batteries[node].draw(load)
             self._plan(node)
         else:
-            self._take(node, self._compute_loads, joules)
+            self._draw_energy(node, self._compute_loads, joules)
 
-    def dropped(self, node: int, place: int) -> None:
-        """A node drops something that it computes: from now on it draws nothing more for that.
+    def drop_computation(self, node: int, place: int) -> None:
+        """Drop a computation of a node: from now on it draws nothing more.
 
         Parameters
         ----------
@@ -392,7 +396,7 @@ class EnergyMeter:
         else:
             loads.counted_j += joules
 
-    def _take(self, node: int, loads: list[Loads], joules: float) -> None:
+    def _draw_energy(self, node: int, loads: list[Loads], joules: float) -> None:
         """Count energy that is drawn at once."""
         battery = self._batteries.get(node)
         if battery is not None:
@@ -417,23 +421,23 @@ class EnergyMeter:
         empty_ns = battery.empty_ns(self._env.now)
         if empty_ns is not None and node not in self._availability.dead:
             self.planned += 1
-            self._env.after(empty_ns - self._env.now, self._die, node, self._plans[node])
+            self._env.call_after(empty_ns - self._env.now, self._die, node, self._plans[node])
 
     def _die(self, node: int, plan: int) -> None:
         self.planned -= 1
         battery = self._batteries[node]
         if isinstance(battery, HarvestingBattery):
             if plan == self._plans[node]:
-                self._turn(node, battery)
+                self._switch_by_battery(node, battery)
         elif plan == self._plans[node] and node not in self._availability.dead:
             was_off = node in self._availability.off
             self._availability.die(node)
             if was_off:  # nothing is switched then
                 self._stop(node)
 
-    def _turn(self, node: int, battery: HarvestingBattery) -> None:
+    def _switch_by_battery(self, node: int, battery: HarvestingBattery) -> None:
         """Switch a node whose battery may be empty, or full enough again."""
-        if not battery.turns(self._env.now):
+        if not battery.must_switch(self._env.now):
             self._plan(node)
             return
         battery.is_out = not battery.is_out
@@ -467,7 +471,7 @@ class EnergyMeter:
             return HarvestingBattery(node, joules, self._supply, *standing)
         return Battery(joules, self._standing_w * on, self._saved_w * on, rhythm)
 
-    def switched(self, node: int, on: bool) -> None:
+    def on_switch(self, node: int, on: bool) -> None:
         """Switch a node on or off: it then draws standing power, or none.
 
         Off, its radio draws nothing more, and its processor nothing if its battery is empty.
@@ -482,7 +486,7 @@ class EnergyMeter:
         battery = self._batteries.get(node)
         if battery is not None:
             battery.left_j(now)
-            battery.switched(self._standing_w * on, self._saved_w * on)
+            battery.set_standing_power(self._standing_w * on, self._saved_w * on)
             self._plan(node)
 
     def _stop(self, node: int) -> None:

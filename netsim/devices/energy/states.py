@@ -42,14 +42,14 @@ class Activity(NamedTuple):
     receiving: float = 0.0
     overhearing: float = 0.0
 
-    def plus(self, other: "Activity", times: float = 1.0) -> "Activity":
-        """The sum with another one, taken so many times."""
+    def add(self, other: "Activity", times: float = 1.0) -> "Activity":
+        """Add another one, multiplied by `times`."""
         a, b = self, other
         return Activity(
             a[0] + times * b[0], a[1] + times * b[1], a[2] + times * b[2], a[3] + times * b[3]
         )
 
-    def draws(self, receiving_w: float) -> tuple[float, float]:
+    def power_draw(self, receiving_w: float) -> tuple[float, float]:
         """Power beyond waiting [W], and the share for which the radio has to be awake.
 
         Parameters
@@ -127,10 +127,10 @@ class States:
             steps.forget(min(oldest_ns(), from_ns))
             self._most = 2 * len(steps.from_ns) + KEPT
         found = []
-        for k in steps.between(from_ns, to_ns):
+        for k in steps.range_between(from_ns, to_ns):
             before, (watt_before, awake_before) = steps.then[k]
-            after = before.plus(activity, times)
-            watt, awake = after.draws(self._receiving_w)
+            after = before.add(activity, times)
+            watt, awake = after.power_draw(self._receiving_w)
             steps.then[k] = after, (watt, awake)
             begins_ns, ends_ns = steps.from_ns[k : k + 2]
             change = Change(begins_ns, ends_ns, watt - watt_before, awake - awake_before)

@@ -28,12 +28,12 @@ class Steps(Generic[T]):
         self.from_ns: list[int] = []
         self.then: list[T] = []
 
-    def between(self, from_ns: int, to_ns: int) -> range:
-        """Let two instants be steps; returns the places of those from the first up to the other."""
-        return range(self._cut(from_ns), self._cut(to_ns))
+    def range_between(self, from_ns: int, to_ns: int) -> range:
+        """Split steps at two instants; returns the indices of those between them."""
+        return range(self._split_at(from_ns), self._split_at(to_ns))
 
-    def place(self, at_ns: int) -> int:
-        """Place of the step in which an instant lies; -1 before all of them."""
+    def index_at(self, at_ns: int) -> int:
+        """Index of the step that holds an instant; -1 before the first."""
         return bisect_right(self.from_ns, at_ns) - 1
 
     def forget(self, before_ns: int) -> None:
@@ -41,7 +41,7 @@ class Steps(Generic[T]):
         k = max(0, bisect_left(self.from_ns, before_ns) - 1)
         del self.from_ns[:k], self.then[:k]
 
-    def _cut(self, at_ns: int) -> int:
+    def _split_at(self, at_ns: int) -> int:
         k = bisect_left(self.from_ns, at_ns)
         if k == len(self.from_ns) or self.from_ns[k] != at_ns:
             self.from_ns.insert(k, at_ns)

@@ -45,13 +45,13 @@ class WatchedMeter(EnergyMeter):
             if node != src:
                 on_air(now_ns, node, RECEIVE, from_ns, to_ns, airtime_ns)
 
-    def receives(self, node: int, from_ns: int, to_ns: int, airtime_ns: float) -> None:
-        """See `EnergyMeter.receives`.
+    def count_reception(self, node: int, from_ns: int, to_ns: int, airtime_ns: float) -> None:
+        """See `EnergyMeter.count_reception`.
 
         Parameters
         ----------
         node, from_ns, to_ns, airtime_ns
             As there.
         """
-        super().receives(node, from_ns, to_ns, airtime_ns)
+        super().count_reception(node, from_ns, to_ns, airtime_ns)
         self._intervals.on_air(self._env.now, node, RECEIVE, from_ns, to_ns, airtime_ns)

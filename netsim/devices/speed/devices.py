@@ -13,7 +13,7 @@ from netsim.errors import ScenarioError
 from netsim.registry import FilePath, Plausible, Positive
 from netsim.rng import Streams
 from netsim.traces.csv_columns import SECONDS, Columns
-from netsim.traces.files import read_text, shown
+from netsim.traces.files import quote, read_text
 from netsim.traces.node_ids import require_known
 from netsim.units import is_number
 
@@ -55,12 +55,12 @@ class Devices(Fixed):
             rows.require(step_s > 0, f"{step} must be greater than 0")
             pool = (self.step_s / step_s).tolist()
             if "node" in rows:
-                return self._own(rows, nodes, pool, given)
+                return self._own_scores(rows, nodes, pool, given)
         return tuple(
             v * pool[int(streams.uniform("device", i) * len(pool))] for i, v in enumerate(given)
         )
 
-    def _own(
+    def _own_scores(
         self, rows: Columns, nodes: int, pool: list[float], given: Sequence[float]
     ) -> tuple[float, ...]:
         ids = rows.ids("node")
@@ -81,12 +81,12 @@ class Devices(Fixed):
         try:
             found = json.loads(text.content)
         except (ValueError, RecursionError) as error:
-            raise text.wrong(f"can't be read as JSON ({error})") from error
+            raise text.error(f"can't be read as JSON ({error})") from error
         if not isinstance(found, dict) or not found:
-            raise text.wrong("must be one object {device: score}, not empty")
+            raise text.error("must be one object {device: score}, not empty")
         for at, (name, score) in enumerate(found.items(), start=1):
             if not is_number(score):
-                raise text.wrong(f"score {at} is no number; must be greater than 0")
+                raise text.error(f"score {at} is no number; must be greater than 0")
             if not 0 < score < 1e300:
-                raise text.wrong(f"the score of {shown(name)} is {score!r}; must be greater than 0")
+                raise text.error(f"the score of {quote(name)} is {score!r}; must be greater than 0")
         return [float(score) for score in found.values()]

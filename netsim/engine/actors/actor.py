@@ -24,7 +24,7 @@ from netsim.engine.actors.packing import NOWHERE, Input, PackedJob, Unpacker
 from netsim.engine.backend_assembly import open_backend
 from netsim.learning.divergence import LARGEST_SUM, parameters_of
 from netsim.learning.global_draws import GlobalGenerators
-from netsim.learning.jobs import Job, JobFailedError, Optimizer, nobody
+from netsim.learning.jobs import Job, JobFailedError, Optimizer, dead_reference
 from netsim.learning.level import Levels
 from netsim.learning.refs import Cell, Ref
 from netsim.recording.scratch import ScratchFolder
@@ -259,7 +259,7 @@ class ShardActor:
         need.require("more machines, fewer nodes or smaller layers, or set [run] spill_dir")
         training = played.training_of(played.entry(kit.algorithm))
         whole = world.shards.in_batches_of(training.batch_size)
-        self._shards, self._row_numbers = whole.only(set(kit.nodes))
+        self._shards, self._row_numbers = whole.restrict_to_nodes(set(kit.nodes))
         self._backend, _ = open_backend(world, self._shards, kit.threads, kit.chosen)
         layouts = list(dict.fromkeys(world.architectures))
         self._unpacker = Unpacker(layouts, packages)
@@ -323,7 +323,7 @@ class ShardActor:
                     if cell is not None:
                         self._values[output.value] = cell
         one_by_one = {**self._backend.one_by_one, **self._levels.one_by_one}
-        ways, drew = self._backend.ways.described(), self._generators.that_drew()
+        ways, drew = self._backend.ways.as_dict(), self._generators.that_drew()
         return Reply(self._notes, one_by_one, ways, drew, failed)
 
     def visit(self, moved: Values) -> None:
@@ -363,7 +363,7 @@ class ShardActor:
         layout = NOWHERE if own is None else layouts.index(own)
         value = Value(cell.materialise().detach().cpu(), layout)
         if isinstance(cell.slab, Slab):
-            cell.slab.touched(1)
+            cell.slab.note_access(1)
         return value
 
     def keep(self, values: Values, optimizers: Sequence[Optimizer] = ()) -> None:
@@ -426,7 +426,7 @@ class ShardActor:
             None if o.value == NOWHERE else self._empty(o.shape, o.layout) for o in packed.outputs
         ]
         inputs = tuple([self._ref(packed.node, one, visiting) for one in packed.inputs])
-        results: Any = tuple([nobody if cell is None else weak(cell) for cell in cells])
+        results: Any = tuple([dead_reference if cell is None else weak(cell) for cell in cells])
         shapes = tuple([o.shape for o in packed.outputs])
         work = self._unpacker.work(packed.work)
         return Job(work, packed.node, packed.time_ns, inputs, results, shapes), cells

@@ -27,7 +27,7 @@ from netsim.errors import ComputeError, NetsimError
 from netsim.learning.architecture import Architecture
 from netsim.learning.divergence import Divergences
 from netsim.learning.jobs import Job, JobFailedError
-from netsim.learning.level import told
+from netsim.learning.level import failure_error
 from netsim.learning.minibatches import Rows
 from netsim.learning.refs import Cell, Ref
 from netsim.learning.shards import Shards
@@ -136,7 +136,7 @@ class Actors:
         """Itself, which describes how each sort of jobs was computed."""
         return self
 
-    def described(self) -> dict[str, str]:
+    def as_dict(self) -> dict[str, str]:
         """Return how each sort of jobs was computed."""
         self._collect(all_sent=True)
         return self._ways
@@ -456,7 +456,7 @@ class Actors:
                 )
             failure = JobFailedError(sent.jobs[reply.failed.position])
             failure.__cause__ = error
-            raise told(failure)
+            raise failure_error(failure)
         for note in reply.notes if sent.jobs else ():
             before = None if note.before is None else torch.tensor(note.before)
             jobs = [sent.jobs[position] for position in note.jobs]

@@ -90,14 +90,14 @@ class CheckpointReplay:
             If anything is not as it was; nothing has been written.
         """
         checkpoint = self.checkpoint
-        asked = checkpoint.numbers - self.for_scheduler.left
+        asked = checkpoint.numbers - self.for_scheduler.unread_count
         _require("virtual time [ns]", moment.time_ns, checkpoint.moment.time_ns)
         _require("results of jobs", scheduler.cells, checkpoint.submitted)
         _require("numbers asked for", asked, checkpoint.numbers)
         _require("hash of the events", recorder.event_log_sha256(), checkpoint.event_log_sha256)
         gc.collect()  # what only garbage held need not have been there
         cells = {cell.number: cell for cell in cells_of(scheduler)}
-        made = {number for job in self.for_scheduler.jobs.values() for number in job.cells}
+        made = {number for job in self.for_scheduler.jobs.values() for number in job.result_numbers}
         _require("jobs to run", len(self.for_scheduler.kept - made), 0)
         stored = {number for group in checkpoint.groups for number in group.cells}
         _require("values that were not there", len(cells.keys() - made - stored), 0)

@@ -135,12 +135,12 @@ class Checkpointing:
             "event_log_sha256": recorder.event_log_sha256(),
             "counters": scheduler.counters(),
             "submitted": scheduler.cells,
-            "pending": tuple(scheduler.pending()),
+            "pending": tuple(scheduler.pending_numbers()),
             "again": tuple(again),
             "numbers": self._given,
             "made_with": self._made_with,
         }
-        self._journal.write(computed, numbers, contents, scheduler.brought)
+        self._journal.write(computed, numbers, contents, scheduler.fetch_cells)
         self.pace.written(time.perf_counter() - began_s)
 
     def _size_bytes(self) -> int:

@@ -192,7 +192,7 @@ def kinds() -> list[type[Invariant]]:
     """The invariants, in alphabetical order of their files."""
     return [
         value
-        for module in registry.modules(__name__).values()
+        for module in registry.public_modules(__name__).values()
         for value in vars(module).values()
         if isinstance(value, type)
         and issubclass(value, Invariant)

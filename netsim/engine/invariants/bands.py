@@ -31,7 +31,7 @@ class Bands(Invariant):
 
     def _ended(self, flight: Flight) -> None:
         now, cells = self.run.clock.now, self._link.cells
-        for base_station, uplink, parts in cells.parts():
+        for base_station, uplink, parts in cells.band_shares():
             if sum(parts) > 1.0 + SLACK:
                 what = f"parts of the band of its {'up' if uplink else 'down'}link add up to"
                 self.broken(f"node {base_station}", now, what, sum(parts), 1.0)

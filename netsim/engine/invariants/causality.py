@@ -102,7 +102,7 @@ def peak_bps(world: World) -> float:
     assert budget is not None
     if isinstance(radio.rate, Minstrel):
         return max(radio.rate.rates_bps(radio.bandwidth_hz))
-    strongest, _ = budget.strongest(world.neighbours)
+    strongest, _ = budget.strongest_link(world.neighbours)
     highest = max(HIGHEST_SNR, ABOVE_START * strongest)
     return float(radio.rate.bits_per_s(highest, radio.bandwidth_hz))
 

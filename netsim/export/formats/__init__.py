@@ -20,7 +20,7 @@ from netsim.errors import ScenarioError
 from netsim.links.radio.phy.budget import LinkBudget
 from netsim.links.radio.table import Radio
 from netsim.recording.whole_files import require_place, whole
-from netsim.registry import did_you_mean, modules
+from netsim.registry import did_you_mean, public_modules
 from netsim.rng import Streams
 from netsim.topology.mobility import HighTrack, StraightTrack, Track
 from netsim.units import to_s
@@ -150,7 +150,7 @@ class Layout:
 
 def formats() -> dict[str, ModuleType]:
     """Every format by name, in alphabetical order."""
-    return {name.replace("_", "-"): module for name, module in modules(__name__).items()}
+    return {name.replace("_", "-"): module for name, module in public_modules(__name__).items()}
 
 
 def write(layout: Layout, wanted: str, path: Path | None) -> Path:

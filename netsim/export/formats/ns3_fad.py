@@ -42,7 +42,7 @@ def write(layout: Layout, path: Path) -> None:
             f"{to_s(layout.horizon_ns):g} s, in samples of 1 ms"
         )
     times = [k * _SAMPLE_NS for k in range(count)]
-    means = np.array([budget.mean_snr.pair(0, 1, time_ns) for time_ns in times])
+    means = np.array([budget.mean_snr.pair_snr(0, 1, time_ns) for time_ns in times])
     if (means == 0.0).any():
         raise ScenarioError(f"{layout.name}: nodes 0 and 1 never hear each other")
     gains = np.array([channel.snr(0, 1, time_ns) for time_ns in times]) / means

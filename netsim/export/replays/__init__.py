@@ -15,7 +15,7 @@ from netsim.errors import ScenarioError
 from netsim.export.formats import Layout
 from netsim.recording import run_folder
 from netsim.recording.whole_files import require_place, whole
-from netsim.registry import did_you_mean, modules
+from netsim.registry import did_you_mean, public_modules
 from netsim.scenario.tables import Scenario
 
 NEVER_SENT = ("busy", "off", "asleep", "withdrawn")
@@ -115,7 +115,7 @@ def write(run: Run, wanted: str, folder: Path | None) -> tuple[Path, list[str]]:
     ScenarioError
         If there is no such simulator, it can't play the run, or the folder is there already.
     """
-    known = modules(__name__)
+    known = public_modules(__name__)
     module = known.get(wanted)
     if module is None:
         raise ScenarioError(

@@ -11,8 +11,8 @@ LEFT_OUT = -100
 """The label of a position that does not count, as in PyTorch."""
 
 
-def without(y: NDArray[Any], ignored: int | None) -> NDArray[np.int64]:
-    """Labels in which those that do not count are `LEFT_OUT`."""
+def mask_ignored_labels(y: NDArray[Any], ignored: int | None) -> NDArray[np.int64]:
+    """Replace ignored labels by `LEFT_OUT`."""
     labels = y.astype(np.int64)
     return labels if ignored is None else np.where(labels == ignored, LEFT_OUT, labels)
 
@@ -32,7 +32,7 @@ def by_position(outputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor, Tenso
     return outputs.reshape(*labels.shape, -1), labels.clamp(min=0), counts
 
 
-def counted(targets: Tensor) -> Tensor:
+def counted_samples(targets: Tensor) -> Tensor:
     """Mask (n,) of the samples that have a position that counts.
 
     Parameters

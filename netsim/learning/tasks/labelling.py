@@ -45,7 +45,7 @@ class Labelling(Task):
             )
         classes, positions = samples.num_classes, tuple(int(size) for size in y.shape[1:])
         shape = (*positions, classes) if self.scores == "last" else (classes, *positions)
-        return Examples(samples.x, _positions.without(y, self.ignore), classes, shape)
+        return Examples(samples.x, _positions.mask_ignored_labels(y, self.ignore), classes, shape)
 
     def losses(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Cross-entropy of each sample, the mean of its positions."""
@@ -68,7 +68,7 @@ class Labelling(Task):
 
     def counted(self, targets: Tensor) -> Tensor:
         """Mask (n,) of the samples that have a position that counts."""
-        return _positions.counted(targets)
+        return _positions.counted_samples(targets)
 
     def metrics(self, outputs: Tensor, targets: Tensor) -> Mapping[str, float]:
         """Share of positions that are right, and mean intersection over union."""

@@ -48,7 +48,7 @@ class NextToken(Task):
                 'take [data] kind = "text"'
             )
         known = samples.input_limit or int(whole.max()) + 1
-        y = _positions.without(whole[:, 1:], self.ignore)
+        y = _positions.mask_ignored_labels(whole[:, 1:], self.ignore)
         return Examples(np.ascontiguousarray(whole[:, :-1]), y, known, (y.shape[1], known))
 
     def losses(self, outputs: Tensor, targets: Tensor) -> Tensor:
@@ -72,7 +72,7 @@ class NextToken(Task):
 
     def counted(self, targets: Tensor) -> Tensor:
         """Mask (n,) of the samples that have a position that counts."""
-        return _positions.counted(targets)
+        return _positions.counted_samples(targets)
 
     def metrics(self, outputs: Tensor, targets: Tensor) -> Mapping[str, float]:
         """Perplexity, exp of the mean cross-entropy of a token; share of tokens that are right."""

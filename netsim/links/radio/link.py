@@ -16,7 +16,7 @@ The life of a message, in the order of `RadioLink`'s methods:
 6. Delivery (`_deliver`): after its propagation `PhysicalLink.finish` logs it, and calls `done`.
 
 A message whose time to live, patience or contact ends while it waits is given up (`_give_up`). A
-flight is cut short when a node is switched off or a contact ends (`switched`, `_lose_contact`).
+flight is cut short when a node is switched off or a contact ends (`on_switch`, `_lose_contact`).
 `superposition.Superposition` sends what several nodes send at once, `relaying.Relaying` by relays.
 """
 
@@ -30,7 +30,7 @@ from itertools import pairwise, starmap
 from netsim.channels.mac import ALONE, Mac
 from netsim.channels.rate.minstrel import Minstrel
 from netsim.channels.sleep import Rhythm
-from netsim.clock import LAST, Clock, then
+from netsim.clock import LAST, Clock, add_callback
 from netsim.devices.energy.meter import EnergyMeter
 from netsim.links.arrivals import Arrivals
 from netsim.links.link import (
@@ -175,7 +175,7 @@ class RadioLink(PhysicalLink):
         self._sampler, self._one_by_one, self._frames = channel_access.samplers_of(
             radio, budget, channel, env, streams, self._end, off, self._rhythms, distance_m,
             self.recorder, meter, self._packets_on_air, self._accounting.to_end,
-            self._accounting.transmits, self._adaptation,
+            self._accounting.set_transmit_share, self._adaptation,
         )  # fmt: skip
         each = self._sampler is self._one_by_one
         self._plays_all = each or mac.plays_all or channel.may_be_silent
@@ -183,7 +183,7 @@ class RadioLink(PhysicalLink):
             meter.in_one_state(self._oldest_ns)
         apart = None if self.meetings is None else self.are_apart
         routes = Routes(radio, budget, channel, nodes, off, apart) if radio.routing.relays else None
-        self._relaying = Relaying.by(routes, radio, self, self._relaying)
+        self._relaying = Relaying.from_routes(routes, radio, self, self._relaying)
         self._overhears = mac.one_channel and meter.listens and self._frames is None
         self._distance_m = distance_m if radio.propagation_delay else None
 
@@ -215,7 +215,7 @@ class RadioLink(PhysicalLink):
         now, medium, flights = self.env.now, self._interference, self._flights
         for flight in flights if over_full else ():
             flight.power_now *= over_full[flight.src]
-        airtime = self._accounting.airtime
+        airtime = self._accounting.count_airtime
         channel_access.leave_slots(flights, self._turns, airtime, self.recorder, now)
         alike = type(medium) is type(interference)
         if not (alike and (medium is None or medium.goes_on_from(interference))):  # type: ignore[arg-type]
@@ -234,13 +234,13 @@ class RadioLink(PhysicalLink):
         if self._relaying is None:
             return self._channel.in_reach(src, others, self.env.now)
         routes, now = self._relaying.routes, self.env.now
-        return [j for j in others if routes.way(src, j, now)]
+        return [j for j in others if routes.path(src, j, now)]
 
     def collection_s(self, senders: Sequence[int], dst: int, bits: int) -> float:
         channel, now = self._channel, self.env.now
         ways: list[Sequence[int]] = [(src, dst) for src in senders]
         if self._relaying is not None:
-            ways = [self._relaying.routes.way(src, dst, now) for src in senders]
+            ways = [self._relaying.routes.path(src, dst, now) for src in senders]
         hops = [hop for way in ways for hop in pairwise(way)]
         packets, packet_bits = self._packets(bits)
         # One after the other: the receiver has one radio.
@@ -253,7 +253,7 @@ class RadioLink(PhysicalLink):
         return self._channel.csi(src, dst, self.env.now)
 
     def waiting(self, src: int) -> int:
-        held = 0 if self._superposition is None else self._superposition.waiting(src)
+        held = 0 if self._superposition is None else self._superposition.num_waiting(src)
         return held + sum(len(message.group) for message in self._waiting_from(src))
 
     @property
@@ -280,7 +280,7 @@ class RadioLink(PhysicalLink):
     # -- 1. admission ----------------------------------------------------------------------------
 
     def unicast(self, tx: Transmission) -> None:
-        if self._relaying is not None and self._relaying.takes(tx):
+        if self._relaying is not None and self._relaying.begin_journey(tx):
             return
         self._in_flight += 1
         group: Sequence[Transmission] = (tx,)
@@ -289,15 +289,15 @@ class RadioLink(PhysicalLink):
                 self._over_the_air().add(tx)
             else:
                 other = tx.dst if self._exclusive else tx.src
-                self._come(QueuedMessage(group, (tx.src, other), broadcast=False))
+                self._accept(QueuedMessage(group, (tx.src, other), broadcast=False))
 
     def broadcast(self, group: Sequence[Transmission]) -> None:
         self._in_flight += len(group)
         src = group[0].src
         if group := self.in_contact(group):
-            self._come(QueuedMessage(group, (src, src), broadcast=True))
+            self._accept(QueuedMessage(group, (src, src), broadcast=True))
 
-    def _come(self, message: QueuedMessage) -> None:
+    def _accept(self, message: QueuedMessage) -> None:
         """Admit a message, with all that come at this instant where they may need one radio."""
         if self._exclusive:
             needs: tuple[int, ...] = message.radios
@@ -316,13 +316,13 @@ class RadioLink(PhysicalLink):
             self._start(message)
             return
         if self._queue.is_full(first.src):
-            self.env.after(0, self._give_up, message, BUSY)
+            self.env.call_after(0, self._give_up, message, BUSY)
             return
         self._queue.add(message)
         if (longest_ns := self.may_wait_ns(first)) is not None:
-            self.env.after(longest_ns, self._give_up, message, DEADLINE)
+            self.env.call_after(longest_ns, self._give_up, message, DEADLINE)
         if not message.broadcast and (contact_ns := self.contact_ns(first)) is not None:
-            self.env.after(contact_ns, self._give_up, message, OUTAGE)
+            self.env.call_after(contact_ns, self._give_up, message, OUTAGE)
 
     def withdraw(self, src: int, kind: type) -> int:
         own = [one for one in self._waiting_from(src) if not is_others(one.group[0])]
@@ -338,7 +338,9 @@ class RadioLink(PhysicalLink):
 
     def _waiting_from(self, src: int) -> list[QueuedMessage]:
         """Return the messages of a sender that have not started, oldest first."""
-        come = [message for message in self._arrivals.of(src) if not message.left_queue]
+        come = [
+            message for message in self._arrivals.waiting_messages(src) if not message.left_queue
+        ]
         return [*self._queue.waiting_from(src), *come]
 
     def _give_up(self, message: QueuedMessage, outcome: str) -> None:
@@ -393,7 +395,7 @@ class RadioLink(PhysicalLink):
         if self._channel.power.at_work:
             power = self._channel.power.over_full(src, [tx.dst for tx in group], now)
         if isinstance(self._interference, Cells):
-            power *= self._interference.power(src, [tx.dst for tx in group])
+            power *= self._interference.power_factor(src, [tx.dst for tx in group])
         if message.broadcast:
             rate_bps, receptions, missed = self._receivers.of_broadcast(group, begins_ns, power)
         else:
@@ -422,7 +424,9 @@ class RadioLink(PhysicalLink):
                 reception.medium = self._medium
         if begins_ns > now and isinstance(self._interference, SlotInterference):
             # Last of its instant: those whose slot it was have ended.
-            then(self.env.due(begins_ns - now, LAST), partial(self._join_in_slot, flight))
+            add_callback(
+                self.env.event_after(begins_ns - now, LAST), partial(self._join_in_slot, flight)
+            )
         elif self._interference is not None:
             self._interference.join(flight, self._flights, now)
         if rounds is not None and rounds.feedback_bits and rate_bps:
@@ -430,14 +434,17 @@ class RadioLink(PhysicalLink):
             flight.feedback_ns = round(told_ns * len(receptions))
         self._flights[flight] = None
         flight.sampler.begin(flight)
-        self._accounting.airtime(flight, flight.ends_ns)
+        self._accounting.count_airtime(flight, flight.ends_ns)
         if self._interference is not None and not self._ending:
             self._settle(self._interference)
         if self.meetings is not None:
             for reception in receptions:
                 # Last of its instant: what arrives at that very moment has arrived.
                 left_ns = self.contact_ns(reception.tx) or 0
-                then(self.env.due(left_ns, LAST), partial(self._lose_contact, flight, reception))
+                add_callback(
+                    self.env.event_after(left_ns, LAST),
+                    partial(self._lose_contact, flight, reception),
+                )
 
     # -- 3. attempts, when other flights come or go ----------------------------------------------
 
@@ -448,15 +455,15 @@ class RadioLink(PhysicalLink):
             for flight in flights:
                 planned = flight.ends_ns > flight.begins_ns  # else airtime is counted at the end
                 if planned:
-                    self._accounting.airtime(flight, self.env.now)
+                    self._accounting.count_airtime(flight, self.env.now)
                 flight.sampler.change(flight, worse)
                 if planned:
-                    self._accounting.airtime(flight, flight.ends_ns)
+                    self._accounting.count_airtime(flight, flight.ends_ns)
         if isinstance(interference, ChangingContention) and not self._look_planned:
             at_ns = interference.next_look_ns(self.env.now) if self._flights else None
             if at_ns is not None:
                 self._look_planned = True
-                self.env.after(at_ns - self.env.now, self._look_again)
+                self.env.call_after(at_ns - self.env.now, self._look_again)
 
     def _join_in_slot(self, flight: Flight, _: object) -> None:
         """Let a flight that has waited for its slot interfere, if it has not ended."""
@@ -480,12 +487,12 @@ class RadioLink(PhysicalLink):
             return
         del self._flights[flight]
         if flight.accounted_to_ns != self.env.now:
-            self._accounting.airtime(flight, self.env.now)
+            self._accounting.count_airtime(flight, self.env.now)
         for told in self.flights_ended:
             told(flight)
         fate = flight.sampler.report
         reports: list[Report] = [r.predetermined or fate(flight, r, cut) for r in flight.receptions]
-        bits = self._accounting.bits(flight, reports, cut)
+        bits = self._accounting.count_bits(flight, reports, cut)
         self.count_transmitted(flight.src, bits)
         missed, rounds = flight.missed, self._in_rounds.pop(flight, None)
         if rounds is not None:
@@ -493,13 +500,15 @@ class RadioLink(PhysicalLink):
                 for reception in flight.receptions:
                     self.count_transmitted(reception.tx.dst, rounds.feedback_bits)
                     bits += rounds.feedback_bits
-            reports, bits = rounds.after(flight, reports, bits, cut)
+            reports, bits = rounds.end_round(flight, reports, bits, cut)
             missed = ()
         if self._overhears:
             contention = self._interference
             of = contention if isinstance(contention, Contention) else self._channel
             others = self._flights if self._exclusive else None
-            self._accounting.overheard(flight, of.noticing, range(self._nodes), others)
+            self._accounting.count_overhearing(
+                flight, of.nodes_noticing, range(self._nodes), others
+            )
         interference = self._interference
         if interference is not None:
             interference.leave(flight, self._flights)
@@ -543,7 +552,7 @@ class RadioLink(PhysicalLink):
 
     # -- flights cut short -----------------------------------------------------------------------
 
-    def switched(self, node: int, on: bool) -> None:
+    def on_switch(self, node: int, on: bool) -> None:
         """End, as `off`, what a node sends and receives when it has been switched off."""
         if on:
             return
@@ -556,7 +565,7 @@ class RadioLink(PhysicalLink):
                 continue  # what was told of another has ended it
             at_node = [r for r in flight.receptions if r.tx.dst == node and not r.unreachable]
             if flight.src == node or (at_node and not flight.broadcast):
-                self._cut(flight, OFF)
+                self._abort(flight, OFF)
             elif at_node:
                 self._drop_receiver(flight, at_node[0], OFF)
         if self._frames is not None:
@@ -568,11 +577,11 @@ class RadioLink(PhysicalLink):
             if flight.broadcast:
                 self._drop_receiver(flight, reception, OUTAGE)
             else:
-                self._cut(flight, OUTAGE)
+                self._abort(flight, OUTAGE)
 
-    def _cut(self, flight: Flight, outcome: str) -> None:
+    def _abort(self, flight: Flight, outcome: str) -> None:
         """End a flight before its planned end; until now its receivers have listened."""
-        self._accounting.airtime(flight, self.env.now)
+        self._accounting.count_airtime(flight, self.env.now)
         for reception in flight.receptions:
             reception.listened = reception.unreachable is None
             reception.unreachable = reception.unreachable or outcome

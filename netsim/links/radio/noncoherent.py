@@ -81,7 +81,7 @@ class NonCoherent:
         self._waiting.append(tx)
         if len(self._waiting) == 1:
             self._gathered += 1
-            self._link.env.after(to_ns(_message(tx).wait_s), self._make_due, self._gathered)
+            self._link.env.call_after(to_ns(_message(tx).wait_s), self._make_due, self._gathered)
 
     def retry(self) -> None:
         """Start the frame that is due, if the radios of its senders are free."""
@@ -105,7 +105,7 @@ class NonCoherent:
         else:
             self.is_due = False
 
-    def waiting(self, src: int) -> int:
+    def num_waiting(self, src: int) -> int:
         """Number of a node's transmissions that wait for the others of their frame."""
         return sum(tx.src == src for tx in self._waiting)
 
@@ -123,7 +123,7 @@ class NonCoherent:
             self._link.finish(tx, WITHDRAWN, 0)
         self.is_due = self.is_due and bool(self._waiting)
         if self.is_due:
-            self._link.env.after(0, self.retry)
+            self._link.env.call_after(0, self.retry)
         return len(gone)
 
     def _make_due(self, number: int) -> None:
@@ -140,12 +140,12 @@ class NonCoherent:
         symbols = symbols_in_a_block(self._radio)
         frame: dict[Transmission, HeardEnergy] = {}
         for tx in group:
-            missed, mean = self._missed(tx.dst, senders), 0.0
+            missed, mean = self._missed_cause(tx.dst, senders), 0.0
             if missed is None:
                 mean = self._channel.mean_snr(tx.src, tx.dst, now)
                 missed = OUTAGE if mean <= 0.0 or link.are_apart(tx.src, tx.dst) else None
             if missed is not None:
-                link.env.after(0, link.finish, tx, missed, 0)
+                link.env.call_after(0, link.finish, tx, missed, 0)
                 continue
             gains = gains_in(self._radio, self._channel, tx, now, duration_ns)
             frame[tx] = HeardEnergy((tx.dst, self._number), mean, symbols, gains)
@@ -159,9 +159,9 @@ class NonCoherent:
             self._meter.on_air(sender, heard, now, now + duration_ns, duration_ns)
         self._on_air.append(frame)
         lose_contact(link, frame, duration_ns)
-        link.env.after(duration_ns, self._end, frame, radios, duration_ns)
+        link.env.call_after(duration_ns, self._end, frame, radios, duration_ns)
 
-    def _missed(self, node: int, senders: Sequence[int]) -> str | None:
+    def _missed_cause(self, node: int, senders: Sequence[int]) -> str | None:
         """Cause for which a node hears nothing of a frame; None: it listens."""
         if node in self._link.off:
             return OFF
@@ -203,7 +203,7 @@ def lose_contact(link: PhysicalLink, frame: dict[Transmission, Any], duration_ns
     for tx in frame:
         left_ns = link.contact_ns(tx)
         if left_ns is not None and left_ns < duration_ns:
-            link.env.after(left_ns, lose, tx)
+            link.env.call_after(left_ns, lose, tx)
 
 
 def symbols_in_a_block(radio: Radio) -> int:

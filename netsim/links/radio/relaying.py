@@ -74,7 +74,7 @@ class Journey:
             self.weighted_snr += attempts * db_to_linear(snr_db)
             self.measured += attempts
 
-    def keep(self, came: NDArray[np.bool_]) -> None:
+    def keep_packets(self, came: NDArray[np.bool_]) -> None:
         """Keep those packets that came over a hop, of those that were sent on."""
         if self.arrived is None:
             self.arrived = np.array(came)
@@ -112,10 +112,10 @@ class Hop(Transmission):
         self.journey, self.begins_ns = journey, begins_ns
         self.costs: tuple[int, int, float | None, int] = (0, 0, None, 0)
 
-    def recorded(
+    def set_costs(
         self, attempts: int, packets_lost: int, snr_db: float | None, bits_transmitted: int
     ) -> None:
-        """Take what it has cost, which stands in the row of its message.
+        """Set the costs of the hop, as in the row of its message.
 
         Parameters
         ----------
@@ -146,10 +146,10 @@ class Relaying:
         self._link, self._radio, self.routes = link, radio, routes
 
     @classmethod
-    def by(
+    def from_routes(
         cls, routes: Routes | None, radio: Radio, link: PhysicalLink, before: Relaying | None
     ) -> Relaying | None:
-        """Return what relays by a table; messages on their way by another one go on by it, too.
+        """Return the relaying by a table; messages on their way go on by it, too.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ class Relaying:
         before.routes, before._radio = routes, radio
         return before
 
-    def takes(self, tx: Transmission) -> bool:
+    def begin_journey(self, tx: Transmission) -> bool:
         """Begin the journey of a message; False: it goes to its receiver at once, or nowhere."""
         if isinstance(tx, Hop) or tx.envelope.message.over_the_air:
             return False
@@ -182,9 +182,9 @@ class Relaying:
             packets, came = len(journey.arrived), int(journey.arrived.sum())
             bits = came * -(-bits // packets)
         journey.hops += 1
-        self._link.unicast(Hop(journey, relay, to, bits, self._link.env.now, self._ended))
+        self._link.unicast(Hop(journey, relay, to, bits, self._link.env.now, self._end_hop))
 
-    def _ended(self, tx: Transmission, outcome: str, arrived: Any) -> None:
+    def _end_hop(self, tx: Transmission, outcome: str, arrived: Any) -> None:
         """Go on from where a hop has ended, or end the journey."""
         assert isinstance(tx, Hop)
         journey, link = tx.journey, self._link
@@ -194,11 +194,11 @@ class Relaying:
             tx.envelope.sent_ns, tx.envelope.bits, outcome, tx.costs[0], tx.costs[3],
         )  # fmt: skip
         if outcome == PARTIAL:
-            journey.keep(arrived)
+            journey.keep_packets(arrived)
         link.keep_waiting(1)
         if outcome in ARRIVED and tx.dst != journey.tx.dst:
             # When its radio is free again, which has received until now.
-            link.env.after(0, self._forward, journey, tx.dst)
+            link.env.call_after(0, self._forward, journey, tx.dst)
         else:
             self._end(journey, outcome)
 

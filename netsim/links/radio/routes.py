@@ -74,11 +74,11 @@ class Routes:
         time_ns : int
             Now.
         """
-        way = self.way(src, dst, time_ns)
+        way = self.path(src, dst, time_ns)
         return way[1] if way else None
 
-    def way(self, src: int, dst: int, time_ns: int) -> list[int]:
-        """The nodes of a way, both ends included; empty: there is none.
+    def path(self, src: int, dst: int, time_ns: int) -> list[int]:
+        """Nodes of a path, both ends included; empty if there is none.
 
         Parameters
         ----------
@@ -103,15 +103,15 @@ class Routes:
             if not changes or time_ns < self._made_ns + self._update_ns:
                 return
         self._made_ns, self._without = time_ns, frozenset(self._off)
-        self._costs = self._table(time_ns)
-        self._before = lru_cache(maxsize=None)(self._tree)
+        self._costs = self._cost_matrix(time_ns)
+        self._before = lru_cache(maxsize=None)(self._predecessors)
 
-    def _tree(self, src: int) -> NDArray[np.int32]:
+    def _predecessors(self, src: int) -> NDArray[np.int32]:
         """Nodes before each node on its way from `src`, negative where there is no way."""
         _, before = dijkstra(self._costs, indices=src, return_predecessors=True)
         return np.asarray(before, dtype=np.int32)
 
-    def _table(self, time_ns: int) -> csr_array:
+    def _cost_matrix(self, time_ns: int) -> csr_array:
         """Costs of all links."""
         rows, columns, costs = [], [], []
         on = [i for i in range(self._nodes) if i not in self._without]
@@ -133,7 +133,7 @@ class Routes:
         mean = 10.0 ** (steps / _STEPS_PER_DB / 10.0)
         bits = 8 * (radio.packet_payload_bytes + radio.packet_header_bytes)
         gains = np.asarray(radio.fading.power_gain(_QUANTILES)) * np.ones(len(_QUANTILES))
-        through = [self._through(mean * g, bits) for g in gains.tolist()]
+        through = [self._success_probability(mean * g, bits) for g in gains.tolist()]
         delivery = float(np.mean(through))
         rate_bps = float(radio.rate.bits_per_s(mean, radio.bandwidth_hz))
         attempt_s = channel.attempt_ns(bits, rate_bps, ALONE) / NS_PER_S
@@ -143,6 +143,6 @@ class Routes:
             delivery = 0.0
         return float(radio.routing.cost(LinkQuality(reachable, delivery, attempt_s)))
 
-    def _through(self, snr: float, bits: int) -> float:
+    def _success_probability(self, snr: float, bits: int) -> float:
         rate_bps = float(self._radio.rate.bits_per_s(snr, self._radio.bandwidth_hz))
-        return 1.0 - self._channel.error(snr, bits, rate_bps) if rate_bps > 0.0 else 0.0
+        return 1.0 - self._channel.packet_error(snr, bits, rate_bps) if rate_bps > 0.0 else 0.0

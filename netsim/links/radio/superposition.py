@@ -179,7 +179,7 @@ class Superposition:
             self._is_complete(tx.dst)
         elif len(group) == 1:
             number = self._gathered[tx.dst] = self._gathered.get(tx.dst, 0) + 1
-            self._env.after(to_ns(message.wait_s), self._waited, tx.dst, number)
+            self._env.call_after(to_ns(message.wait_s), self._end_wait, tx.dst, number)
 
     @property
     def is_due(self) -> bool:
@@ -217,9 +217,9 @@ class Superposition:
                 del self._waiting[dst]
                 self._due.pop(dst, None)
 
-    def waiting(self, src: int) -> int:
+    def num_waiting(self, src: int) -> int:
         """Number of a node's transmissions that wait for others, or for radios."""
-        return len(self._of(src, object)) + self._energies.waiting(src)
+        return len(self._waiting_rows(src, object)) + self._energies.num_waiting(src)
 
     def withdraw(self, src: int, kind: type) -> int:
         """End a node's waiting rows of a class as `withdrawn`, and return their number.
@@ -229,7 +229,7 @@ class Superposition:
         src : int
         kind : type
         """
-        gone = self._of(src, kind)
+        gone = self._waiting_rows(src, kind)
         for tx in gone:
             stay = [one for one in self._waiting[tx.dst] if one is not tx]
             if stay:
@@ -239,16 +239,16 @@ class Superposition:
                 self._due.pop(tx.dst, None)
             self._finish(tx, WITHDRAWN, 0)
         if self._due:  # of which one may have waited for this node's radio
-            self._env.after(0, self.retry)
+            self._env.call_after(0, self.retry)
         return len(gone) + self._energies.withdraw(src, kind)
 
-    def _of(self, src: int, kind: type) -> list[Transmission]:
-        """A node's transmissions of a class that wait."""
+    def _waiting_rows(self, src: int, kind: type) -> list[Transmission]:
+        """Waiting transmissions of a node, of one class."""
         waiting = (tx for group in self._waiting.values() for tx in group)
         return [tx for tx in waiting if tx.src == src and isinstance(tx.envelope.message, kind)]
 
-    def _waited(self, dst: int, number: int) -> None:
-        """Send what has waited for others long enough, also where who came first has left."""
+    def _end_wait(self, dst: int, number: int) -> None:
+        """Send what has waited long enough for others, even if the first to come has left."""
         if dst in self._waiting and number == self._gathered[dst]:
             self._is_complete(dst)
 
@@ -275,7 +275,7 @@ class Superposition:
         heard = [tx for tx in group if means[tx.src] > 0.0 and missed is None and tx not in apart]
         for tx in group:
             if tx not in heard:
-                self._env.after(0, self._finish, tx, missed or OUTAGE, 0)
+                self._env.call_after(0, self._finish, tx, missed or OUTAGE, 0)
         if not heard:
             return
         messages = [_message(tx) for tx in heard]
@@ -291,19 +291,19 @@ class Superposition:
                 self._free[node] = False
         frame: dict[Transmission, Superposed] = {}
         for tx in heard:
-            came = self._came(tx, now, duration_ns, truncation)
+            came = self._good_blocks(tx, now, duration_ns, truncation)
             frame[tx] = Superposed((dst, number), noise, symbols_in_a_block(self._radio), came)
             listeners = [dst] if tx is heard[0] else []
             self._meter.on_air(tx.src, listeners, now, now + duration_ns, duration_ns)
         lose_contact(self._link, frame, duration_ns)
         snr_db = linear_to_db(snr) if 0.0 < snr < math.inf else None
         self._on_air.append(frame)
-        self._env.after(duration_ns, self._end, frame, radios, snr_db, duration_ns)
+        self._env.call_after(duration_ns, self._end, frame, radios, snr_db, duration_ns)
 
-    def _came(
+    def _good_blocks(
         self, tx: Transmission, begins_ns: int, duration_ns: int, truncation: float
     ) -> tuple[tuple[bool, ...], ...]:
-        """Return the goodness of a sender's channel, by coherence block and resource block."""
+        """Return whether a sender's channel is good, by coherence block and resource block."""
         gains = gains_in(self._radio, self._channel, tx, begins_ns, duration_ns)
         return tuple(tuple(g >= truncation for g in block) for block in gains)
 

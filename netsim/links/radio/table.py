@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import TypeAdapter, ValidationError, model_validator
 
 from netsim.channels.bursts import Bursts
-from netsim.channels.presets import Preset, below
+from netsim.channels.presets import Preset, merge_over_preset
 from netsim.channels.rate import Rate
 from netsim.errors import ScenarioError
 from netsim.registry import (
@@ -156,7 +156,7 @@ class Radio(Table):
     @model_validator(mode="before")
     @classmethod
     def _a_preset_lies_below(cls, given: Any) -> Any:
-        return below(given, cls.laid_below(given)) if isinstance(given, dict) else given
+        return merge_over_preset(given, cls.laid_below(given)) if isinstance(given, dict) else given
 
     @classmethod
     def laid_below(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -173,7 +173,7 @@ class Radio(Table):
     @property
     def beside_preset(self) -> list[str]:
         """Keys that differ from the preset's, in its order."""
-        return _differing(self.model_dump(), self.preset.radio())
+        return _changed_keys(self.model_dump(), self.preset.radio())
 
     @model_validator(mode="after")
     def _endless_patience_needs_an_end(self) -> Self:
@@ -354,7 +354,7 @@ class Radio(Table):
             raise ScenarioError(f"[radio.mac] {own}: {remedy}")
 
 
-def _differing(found: Mapping[str, Any], preset: Mapping[str, Any]) -> list[str]:
+def _changed_keys(found: Mapping[str, Any], preset: Mapping[str, Any]) -> list[str]:
     """Dotted keys whose values are not the preset's."""
     keys = []
     for key, value in preset.items():
@@ -364,7 +364,7 @@ def _differing(found: Mapping[str, Any], preset: Mapping[str, Any]) -> list[str]
             and isinstance(mine, dict)
             and "kind" not in (of for of in value if mine.get(of) != value[of])
         ):
-            keys += [f"{key}.{inner}" for inner in _differing(mine, value)]
+            keys += [f"{key}.{inner}" for inner in _changed_keys(mine, value)]
         elif mine != value:
             keys.append(key)
     return keys

@@ -12,7 +12,7 @@ from netsim.errors import one_line
 from netsim.registry import FilePath, NonNegative, OffClock, Positive, Table, did_you_mean
 from netsim.rng import Streams
 from netsim.traces import remarks
-from netsim.traces.files import number, read_text, shown
+from netsim.traces.files import parse_number, quote, read_text
 from netsim.traces.graphs import Edge, Graph, components, distance_m
 from netsim.traces.graphs.reading import read_graph
 from netsim.units import to_ns
@@ -53,7 +53,7 @@ class BackboneRoutes:
         self.graph, self.router = graph, router
         self._paths: dict[str, Mapping[str, list[str]]] = {}
 
-    def between(self, src: int, dst: int) -> list[Line]:
+    def route_lines(self, src: int, dst: int) -> list[Line]:
         """The lines of the route of least latency; none where both nodes are at one router."""
         start = self.router[src]
         if start not in self._paths:
@@ -161,14 +161,14 @@ class Backbone(Table):
         else:
             parts = components(list(read.nodes), read.edges)
         usable = set(parts[0]) if self.component == "largest" else set(read.nodes)
-        routers = self._attached(
+        routers = self._attach_nodes(
             read, [name for name in read.nodes if name in usable], nodes, streams
         )
         part = {name: k for k, names in enumerate(parts) for name in names}
         apart = [i for i, name in enumerate(routers) if part[name] != part[routers[0]]]
         if apart:
-            raise text.wrong(
-                f"node 0 at {shown(routers[0])} and node {apart[0]} at {shown(routers[apart[0]])} "
+            raise text.error(
+                f"node 0 at {quote(routers[0])} and node {apart[0]} at {quote(routers[apart[0]])} "
                 f'are not connected{ways}; set component = "largest", or other routers'
             )
         return BackboneRoutes(graph, routers)
@@ -179,9 +179,9 @@ class Backbone(Table):
         for key in ("rate_attribute", "latency_attribute"):
             name: str = getattr(self, key)
             if name != type(self).model_fields[key].default and name not in there:
-                raise graph.text.wrong(
+                raise graph.text.error(
                     f'no line has the {key} "{name}"; what they have: '
-                    f"{', '.join(map(shown, there[:20])) or 'nothing'}"
+                    f"{', '.join(map(quote, there[:20])) or 'nothing'}"
                     + one_line(did_you_mean(name, there))
                 )
 
@@ -192,16 +192,16 @@ class Backbone(Table):
             name
             for edge in graph.edges
             for name, word in edge.values.items()
-            if number(word) is not None
+            if parse_number(word) is not None
         }
         if graph.columns:
             unread = [
-                f"column {column}" + (f" ({shown(name)})" if name else "")
+                f"column {column}" + (f" ({quote(name)})" if name else "")
                 for column, name in graph.columns.items()
                 if column in found and not keys & {column, name}
             ]
         else:
-            unread = [] if found & keys else sorted(map(shown, found))
+            unread = [] if found & keys else sorted(map(quote, found))
         if unread:
             more = f" and {len(unread) - 20} more" if len(unread) > 20 else ""
             remarks.note_remark(
@@ -219,7 +219,7 @@ class Backbone(Table):
     def _rate(self, graph: Graph, edge: Edge) -> float | None:
         value = self._value(graph, edge, self.rate_attribute)
         if value == 0:
-            raise graph.text.wrong(
+            raise graph.text.error(
                 f"{_line(edge)} has {self.rate_attribute} = 0: nothing would ever cross it",
                 edge.line,
             )
@@ -229,22 +229,22 @@ class Backbone(Table):
         word = edge.values.get(name)
         if not word:
             return None
-        value = number(word)
+        value = parse_number(word)
         if value is None or not 0 <= value < math.inf:
-            raise graph.text.wrong(
-                f"{_line(edge)} has {name} = {shown(word)}, not a number of at least 0",
+            raise graph.text.error(
+                f"{_line(edge)} has {name} = {quote(word)}, not a number of at least 0",
                 edge.line,
             )
         return value
 
-    def _attached(
+    def _attach_nodes(
         self, graph: Graph, usable: list[str], nodes: int, streams: Streams
     ) -> tuple[str, ...]:
         if not self.routers:
             order = streams.permutation("backbone", n=len(usable))
             return tuple(usable[order[i % len(usable)]] for i in range(nodes))
         if len(self.routers) != nodes:
-            raise graph.text.wrong(
+            raise graph.text.error(
                 f"routers: {len(self.routers)} are listed for {nodes} nodes; list one a node"
             )
         labels: dict[str, list[str]] = {}
@@ -254,7 +254,7 @@ class Backbone(Table):
         for wanted in self.routers:
             fitting = [wanted] if wanted in usable else labels.get(wanted, [])
             if len(fitting) != 1:
-                raise graph.text.wrong(
+                raise graph.text.error(
                     f'routers: {len(fitting)} routers are called "{wanted}"'
                     + one_line(did_you_mean(wanted, [*labels, *usable]))
                 )
@@ -264,4 +264,4 @@ class Backbone(Table):
 
 def _line(edge: Edge) -> str:
     """A line as errors call it."""
-    return f"the line {shown(edge.a)} - {shown(edge.b)}"
+    return f"the line {quote(edge.a)} - {quote(edge.b)}"

@@ -11,7 +11,7 @@ from netsim.registry import Duration, FilePath, Finite, Positive, Table
 from netsim.rng import Streams
 from netsim.traces.bandwidth import Pieces, read_bandwidth
 from netsim.traces.files import Text, read_text
-from netsim.traces.moments import begin
+from netsim.traces.moments import file_time_of_start
 from netsim.traces.remarks import note_left_out
 from netsim.units import NS_PER_S, to_ns
 
@@ -103,7 +103,7 @@ class BandwidthTrace(Table):
         traces = read_bandwidth(text, self.bin_s)
         unknown = [name for name in self.names if name not in traces]
         if unknown:
-            raise text.wrong(f"names: it holds no trace {unknown[0]}")
+            raise text.error(f"names: it holds no trace {unknown[0]}")
         chosen = list(self.names or traces)
         for name in chosen:
             self._require_an_end(text, name, traces[name])
@@ -120,12 +120,12 @@ class BandwidthTrace(Table):
     def _require_an_end(self, text: Text, name: str, pieces: Pieces) -> None:
         called = f"trace {name}" if name else "the trace"
         if not any(pieces.bps):
-            raise text.wrong(
+            raise text.error(
                 f"{called} has capacity 0 throughout: nothing would ever arrive; leave it out "
                 "with names"
             )
         if self.after == "hold" and not pieces.held_bps:
-            raise text.wrong(
+            raise text.error(
                 f'{called} ends with capacity 0, and after = "hold" keeps that for ever; set '
                 'after = "loop", or leave it out with names'
             )
@@ -135,7 +135,7 @@ class BandwidthTrace(Table):
     ) -> PiecewiseCapacity:
         loops = self.after == "loop"
         last_s = pieces.first_s + pieces.length_ns / NS_PER_S
-        begins_s = begin(
+        begins_s = file_time_of_start(
             text.where,
             pieces.first_s,
             last_s,
@@ -146,7 +146,7 @@ class BandwidthTrace(Table):
         )
         offset_ns = to_ns(begins_s - pieces.first_s)
         if offset_ns < 0:
-            raise text.wrong(
+            raise text.error(
                 f"start_s = {begins_s:.12g} is before its first row, at {pieces.first_s:.12g} s; "
                 "no rate is known there"
             )

@@ -98,7 +98,7 @@ class Service(ABC):
         """End a flow before it is through; `done` is not called."""
 
     @abstractmethod
-    def served(self, flow: Flow) -> float:
+    def served_share(self, flow: Flow) -> float:
         """The share of a flow's bits that have crossed its first bottleneck, in [0, 1]."""
 
 
@@ -125,14 +125,14 @@ class MaxMinService(Service):
         for resource, flows in self._crossing.items():
             if flows and old[resource].at(now) != self._capacity[resource].at(now):
                 self._changes_ns.pop(resource, None)
-                self._touch((resource,))
+                self._mark_changed((resource,))
 
     def carry(self, flow: Flow) -> None:
         flow.left, flow.start_ns, flow.since_ns = flow.bits, self._env.now, self._env.now
         self._active += 1
         for resource in flow.path:
             self._crossing.setdefault(resource, {})[flow] = None
-        self._touch(flow.path)
+        self._mark_changed(flow.path)
 
     def drop(self, flow: Flow) -> None:
         flow.version += 1
@@ -140,15 +140,15 @@ class MaxMinService(Service):
             if self._crossing[resource].pop(flow, self) is self:
                 return  # all of it has been served; its last packet is on the way
         self._active -= 1
-        self._touch(flow.path)
+        self._mark_changed(flow.path)
 
-    def served(self, flow: Flow) -> float:
+    def served_share(self, flow: Flow) -> float:
         passed_s = (self._env.now - flow.since_ns) / NS_PER_S
         return 1.0 - max(0.0, flow.left - flow.rate * passed_s) / flow.bits
 
-    def _touch(self, resources: Sequence[Hashable]) -> None:
+    def _mark_changed(self, resources: Sequence[Hashable]) -> None:
         if not self._touched:
-            self._env.after(0, self._settle)
+            self._env.call_after(0, self._settle)
         self._touched.update(dict.fromkeys(resources))
 
     def _settle(self) -> None:
@@ -158,7 +158,7 @@ class MaxMinService(Service):
         """
         now = self._env.now
         touched, self._touched = list(self._touched), {}
-        flows, capacity = self._reached(touched)
+        flows, capacity = self._affected_flows(touched)
         for flow, rate in max_min({f: f.path for f in flows}, capacity).items():
             if rate == flow.rate and flow.version:
                 continue  # it goes on as it did
@@ -171,7 +171,9 @@ class MaxMinService(Service):
                 heapq.heappush(self._ends, (end_ns, self._order, flow.version, flow))
         self._wait_for_the_first()
 
-    def _reached(self, touched: list[Hashable]) -> tuple[dict[Flow, None], dict[Hashable, float]]:
+    def _affected_flows(
+        self, touched: list[Hashable]
+    ) -> tuple[dict[Flow, None], dict[Hashable, float]]:
         """The flows that share bottlenecks with the touched ones, directly or not; capacities."""
         flows: dict[Flow, None] = {}
         capacity: dict[Hashable, float] = {}
@@ -181,23 +183,23 @@ class MaxMinService(Service):
             crossing = self._crossing.get(resource)
             if not crossing:
                 continue
-            capacity[resource] = self._now(resource)
+            capacity[resource] = self._current_bps(resource)
             for flow in crossing:
                 if flow not in flows:
                     flows[flow] = None
                     touched.extend(flow.path)
         return flows, capacity
 
-    def _now(self, resource: Hashable) -> float:
+    def _current_bps(self, resource: Hashable) -> float:
         bps, change_ns = self._capacity[resource].at(self._env.now)
         if change_ns is not None and self._changes_ns.get(resource, 0) <= self._env.now:
             self._changes_ns[resource] = change_ns
-            self._env.after(change_ns - self._env.now, self._changed, resource)
+            self._env.call_after(change_ns - self._env.now, self._change_capacity, resource)
         return bps
 
-    def _changed(self, resource: Hashable) -> None:
+    def _change_capacity(self, resource: Hashable) -> None:
         if self._crossing.get(resource):
-            self._touch((resource,))
+            self._mark_changed((resource,))
 
     def _end_due(self) -> None:
         now = self._env.now
@@ -212,8 +214,8 @@ class MaxMinService(Service):
             self._active -= 1
             for resource in flow.path:
                 del self._crossing[resource][flow]
-            self._touch(flow.path)
-            self._env.after(self._behind_ns(flow), self._through, flow, flow.version)
+            self._mark_changed(flow.path)
+            self._env.call_after(self._behind_ns(flow), self._finish_flow, flow, flow.version)
             if flow.sent is not None:
                 flow.sent()
         self._awake_ns = None
@@ -228,7 +230,7 @@ class MaxMinService(Service):
             heapq.heappop(self._ends)
         if self._ends and (self._awake_ns is None or self._ends[0][0] < self._awake_ns):
             self._awake_ns = self._ends[0][0]
-            self._env.after(self._awake_ns - self._env.now, self._end_due)
+            self._env.call_after(self._awake_ns - self._env.now, self._end_due)
 
     def _behind_ns(self, flow: Flow) -> int:
         """Return the delay [ns] of the last packet behind a fluid at the last bottleneck."""
@@ -238,7 +240,7 @@ class MaxMinService(Service):
             first_ns.append(flow.packet_bits / bps * NS_PER_S if bps > 0 else 0.0)
         return sum(flow.hop_ns) + round(sum(first_ns) - max(first_ns))
 
-    def _through(self, flow: Flow, version: int) -> None:
+    def _finish_flow(self, flow: Flow, version: int) -> None:
         if flow.version == version:
             flow.done()
 
@@ -300,7 +302,7 @@ class FifoService(Service):
         """Let a bottleneck be busy for so long, if it is idle, with what goes past this service."""
         if resource not in self._serving:
             self._serving[resource] = Flow((resource,), 0.0, 0.0, (), lambda: None)
-            self._env.after(duration_ns, self._free, resource)
+            self._env.call_after(duration_ns, self._serve_next, resource)
 
     def change(self, capacity: dict[Hashable, Capacity]) -> None:
         """Serve by other capacities from now on, what is being served with the rest of its bits.
@@ -320,7 +322,7 @@ class FifoService(Service):
                 self._plan_end(resource, turn)
 
     def carry(self, flow: Flow) -> None:
-        self._come(flow, 0, flow.version)
+        self._note_arrival(flow, 0, flow.version)
 
     def drop(self, flow: Flow) -> None:
         flow.version += 1
@@ -330,9 +332,9 @@ class FifoService(Service):
                 waiting.remove(queued)
         for resource in flow.path:
             if self._serving.get(resource) is flow:
-                self._free(resource)
+                self._serve_next(resource)
 
-    def served(self, flow: Flow) -> float:
+    def served_share(self, flow: Flow) -> float:
         if flow.start_ns is None:
             return 0.0
         turn = self._turns.get(flow.path[0])
@@ -340,7 +342,7 @@ class FifoService(Service):
             return 1.0
         return min(1.0, turn.capacity.bits(turn.begun_ns, self._env.now) / flow.bits)
 
-    def _come(self, flow: Flow, hop: int, version: int) -> None:
+    def _note_arrival(self, flow: Flow, hop: int, version: int) -> None:
         """Note that a flow's first packet comes to a bottleneck."""
         self._arrivals.add(flow.src, (flow.path[hop],), (flow, hop, version))
 
@@ -365,7 +367,7 @@ class FifoService(Service):
         if hop + 1 < len(flow.path):
             first_ns = capacity.finish_ns(now, min(flow.packet_bits, flow.bits))
             wait_ns = first_ns - now + flow.hop_ns[hop]
-            self._env.after(wait_ns, self._come, flow, hop + 1, flow.version)
+            self._env.call_after(wait_ns, self._note_arrival, flow, hop + 1, flow.version)
 
     def _plan_end(self, resource: Hashable, turn: _Turn) -> None:
         """Plan when the last bit of a flow crosses the bottleneck that serves it."""
@@ -390,7 +392,7 @@ class FifoService(Service):
 
     def _end_at(self, resource: Hashable, turn: _Turn, end_ns: int) -> None:
         turn.ends_ns = turn.flow.ends_ns[turn.hop] = end_ns
-        self._env.after(end_ns - self._env.now, self._served, resource, turn, turn.plans)
+        self._env.call_after(end_ns - self._env.now, self._end_service, resource, turn, turn.plans)
 
     def _find_end(self, resource: Hashable, turn: _Turn, plan: int, known: int) -> None:
         """Plan the end of a flow, or to look for it again when what is known of it is over.
@@ -407,19 +409,19 @@ class FifoService(Service):
         if found is None:
             self._end_at(resource, turn, end_ns)
         else:
-            self._env.after(end_ns - now, self._find_end, resource, turn, plan, known)
+            self._env.call_after(end_ns - now, self._find_end, resource, turn, plan, known)
 
-    def _served(self, resource: Hashable, turn: _Turn, plan: int) -> None:
+    def _end_service(self, resource: Hashable, turn: _Turn, plan: int) -> None:
         flow, hop = turn.flow, turn.hop
         if flow.version != turn.version or plan != turn.plans:
             return
-        self._free(resource)
+        self._serve_next(resource)
         if hop == 0 and flow.sent is not None:
             flow.sent()
         if hop + 1 == len(flow.path):
             flow.done()
 
-    def _free(self, resource: Hashable) -> None:
+    def _serve_next(self, resource: Hashable) -> None:
         del self._serving[resource]
         self._turns.pop(resource, None)
         waiting = self._waiting.get(resource)

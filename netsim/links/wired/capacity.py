@@ -37,7 +37,7 @@ class ConstantCapacity(NamedTuple):
         """Bits that can cross between two instants [ns]."""
         return self.bps * (to_ns - from_ns) / NS_PER_S
 
-    def carried(self, time_ns: float) -> float:
+    def bits_until(self, time_ns: float) -> float:
         """Bits that can cross from the beginning of the run to an instant [ns]."""
         return self.bps * time_ns / NS_PER_S
 
@@ -121,7 +121,7 @@ class PiecewiseCapacity:
             from_ns = until_ns
         return found
 
-    def carried(self, time_ns: float) -> float:
+    def bits_until(self, time_ns: float) -> float:
         """Bits that can cross from the beginning of the run to an instant [ns]."""
         return self._carried_in_trace(time_ns + self._offset_ns) - self._offset_bits
 
@@ -191,19 +191,19 @@ class ChangedCapacity(NamedTuple):
             found += self.after.bits(max(from_ns, self.since_ns), to_ns)
         return found
 
-    def carried(self, time_ns: float) -> float:
+    def bits_until(self, time_ns: float) -> float:
         """Bits that can cross from the beginning of the run to an instant [ns]."""
-        first = self.before.carried(min(time_ns, self.since_ns))
+        first = self.before.bits_until(min(time_ns, self.since_ns))
         if time_ns <= self.since_ns:
             return first
-        return first + self.after.carried(time_ns) - self.after.carried(self.since_ns)
+        return first + self.after.bits_until(time_ns) - self.after.bits_until(self.since_ns)
 
     def reaches_ns(self, bits: float) -> float:
         """First instant [ns] by which so many bits can have crossed since the beginning."""
-        first = self.before.carried(self.since_ns)
+        first = self.before.bits_until(self.since_ns)
         if bits <= first + NO_BITS:
             return self.before.reaches_ns(bits)
-        more = bits - first + self.after.carried(self.since_ns)
+        more = bits - first + self.after.bits_until(self.since_ns)
         return self.after.reaches_ns(more)
 
 

@@ -79,13 +79,13 @@ class _Integral:
 
     def __init__(self, capacity: Capacity, start_ns: int) -> None:
         self._capacity, self._start_ns = capacity, start_ns
-        self._before = capacity.carried(start_ns)
+        self._before = capacity.bits_until(start_ns)
 
-    def until(self, time_ns: float) -> float:
+    def bits_until(self, time_ns: float) -> float:
         """Return the bits that can cross until an instant; 0 before the first."""
         if time_ns <= self._start_ns:
             return 0.0
-        return self._capacity.carried(time_ns) - self._before
+        return self._capacity.bits_until(time_ns) - self._before
 
     def time_ns(self, bits: float) -> float:
         """Return the first instant at which so many bits can have crossed."""
@@ -133,7 +133,9 @@ def departures(
     if arrivals is None:
         arrivals = Curve([(size, start_ns), (bits, start_ns)])
     integral = _Integral(capacity, start_ns)
-    return Curve(_crossing(_Places(arrivals, hop_ns, size, packets, integral), size, integral))
+    return Curve(
+        _departure_points(_Places(arrivals, hop_ns, size, packets, integral), size, integral)
+    )
 
 
 class _Places:
@@ -155,7 +157,7 @@ class _Places:
         self._arrivals, self._hop_ns, self._integral = arrivals, hop_ns, integral
         self.size, self._packets = size, packets
 
-    def beside(self, bits: float, above: float = 0.0) -> Iterator[float]:
+    def packet_ends(self, bits: float, above: float = 0.0) -> Iterator[float]:
         """Bits up to the ends of the packets beside a place, from above another place on."""
         if not self.size:
             yield bits
@@ -169,7 +171,7 @@ class _Places:
         number, last, before = 0, -1.0, self._arrivals.point(0)
         while before is not None:
             x0, t0 = before
-            for bits in self._new(x0, last):
+            for bits in self._new_ends(x0, last):
                 last = bits
                 yield bits, self._comes_ns(bits, t0)
             number += 1
@@ -179,7 +181,7 @@ class _Places:
                 at_ns = self._integral.change_ns(t0 + self._hop_ns)
                 while at_ns < t1 + self._hop_ns:
                     place = x0 + (at_ns - self._hop_ns - t0) / (t1 - t0) * (x1 - x0)
-                    for bits in self._new(place, last):
+                    for bits in self._new_ends(place, last):
                         last = bits
                         yield bits, self._comes_ns(bits, at_ns - self._hop_ns)
                     if self.size:  # what changes before the next packet has come is of no account
@@ -187,18 +189,18 @@ class _Places:
                     at_ns = self._integral.change_ns(at_ns)
             before = after
 
-    def _new(self, bits: float, last: float) -> Iterable[float]:
-        return self.beside(bits, last) if self.size else (bits,)
+    def _new_ends(self, bits: float, last: float) -> Iterable[float]:
+        return self.packet_ends(bits, last) if self.size else (bits,)
 
     def _comes_ns(self, bits: float, of_place_ns: float) -> float:
         return (self._arrivals.time_ns(bits) if self.size else of_place_ns) + self._hop_ns
 
 
-def _crossing(places: _Places, size: float, integral: _Integral) -> Iterator[Point]:
+def _departure_points(places: _Places, size: float, integral: _Integral) -> Iterator[Point]:
     """Points of the departures; see the module for the letters."""
     most, before = -math.inf, None
     for x, time_ns in places:
-        held = integral.until(time_ns) - x + size
+        held = integral.bits_until(time_ns) - x + size
         if before is None:
             most, before = held, (x, held)
             yield x, integral.time_ns(most + x)
@@ -206,25 +208,27 @@ def _crossing(places: _Places, size: float, integral: _Integral) -> Iterator[Poi
         (begin, its), ways = before, [(x, held)]
         if its < most < held and begin < x:  # in between it becomes idle, and waits from then on
             slope = (held - its) / (x - begin)
-            idle = places.beside(begin + (most - its) / slope, begin)
+            idle = places.packet_ends(begin + (most - its) / slope, begin)
             ways = [*((y, its + slope * (y - begin)) for y in idle if begin < y < x), *ways]
         for y, held_there in ways:
             least, most = most, max(most, held_there)
-            yield from _between(places, (begin, least + begin), (y, most + y), integral)
+            yield from _points_between(places, (begin, least + begin), (y, most + y), integral)
             begin = y
         before = (x, held)
 
 
-def _between(places: _Places, one: Point, other: Point, integral: _Integral) -> Iterator[Point]:
+def _points_between(
+    places: _Places, one: Point, other: Point, integral: _Integral
+) -> Iterator[Point]:
     """Departures after a place up to another one, both with the bits that could have crossed."""
     (x0, w0), (x1, w1) = one, other
     at_ns = integral.change_ns(integral.time_ns(w0))
-    while (bits := integral.until(at_ns)) < w1 and at_ns < FOREVER_NS:
+    while (bits := integral.bits_until(at_ns)) < w1 and at_ns < FOREVER_NS:
         place = x0 + (bits - w0) / (w1 - w0) * (x1 - x0)
         if not places.size:
             yield place, at_ns
         else:
-            ends = [y for y in places.beside(place, x0) if y < x1 - NO_BITS]
+            ends = [y for y in places.packet_ends(place, x0) if y < x1 - NO_BITS]
             if not ends:
                 break
             for y in ends:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from netsim.registry import FilePath, Table
 from netsim.rng import Streams
-from netsim.traces.files import Text, is_comment, number, read_text, shown
+from netsim.traces.files import Text, is_comment, parse_number, quote, read_text
 from netsim.traces.remarks import note_left_out, note_remark
 from netsim.units import FOREVER_NS
 
@@ -65,31 +65,31 @@ class LatencyMatrix(Table):
             if is_comment(line):
                 continue
             row = []
-            for column, word in enumerate(_words(line), start=1):
-                value = number(word)
+            for column, word in enumerate(_split_row(line), start=1):
+                value = parse_number(word)
                 if value is None or not 0 <= value < float("inf"):
-                    raise text.wrong(
-                        f"column {column} is {shown(word)}, not a latency; it must be a number "
+                    raise text.error(
+                        f"column {column} is {quote(word)}, not a latency; it must be a number "
                         "of at least 0",
                         at,
                     )
                 row.append(value)
             rows.append(row)
             if len(row) != len(rows[0]):
-                raise text.wrong(f"has {len(row)} entries, the rows before {len(rows[0])}", at)
+                raise text.error(f"has {len(row)} entries, the rows before {len(rows[0])}", at)
         if not rows or len(rows) != len(rows[0]):
-            raise text.wrong(
+            raise text.error(
                 f"is no square matrix: {len(rows)} rows of {len(rows[0]) if rows else 0} entries; "
                 "a row and a column for each host are needed, and no names or numbers of hosts"
             )
         if len(rows) == 3 and all(row[:2] in ([0, 1], [0, 2], [1, 2]) for row in rows):
-            raise text.wrong(
+            raise text.error(
                 "may be a list of pairs (host, host, latency) as well as a matrix of 3 hosts; "
                 "write each host's latency to itself, 0, on the diagonal"
             )
         self._require_both_ways(text, np.array(rows))
         if len(rows) < nodes:
-            raise text.wrong(f"has {len(rows)} hosts, [nodes] count = {nodes}; lower the count")
+            raise text.error(f"has {len(rows)} hosts, [nodes] count = {nodes}; lower the count")
         hosts, how = np.arange(len(rows)), "the first ones"
         if self.assign == "permutation":
             hosts = streams.permutation("latency matrix", n=len(rows))
@@ -106,7 +106,7 @@ class LatencyMatrix(Table):
         above = np.triu(np.ones(matrix.shape, dtype=bool), 1)
         half = [bool(matrix[part].any()) for part in (above, above.T)]
         if half[0] != half[1]:
-            raise text.wrong(
+            raise text.error(
                 f"holds 0 from each host to all {'later' if half[1] else 'earlier'} ones: it is "
                 "half a matrix; write the latencies of both directions, the same ones or others"
             )
@@ -120,7 +120,7 @@ class LatencyMatrix(Table):
             )
 
 
-def _words(line: str) -> list[str]:
+def _split_row(line: str) -> list[str]:
     """The entries of a row: between commas or semicolons if it has some, else between blanks."""
     separator = next((sign for sign in ";," if sign in line), None)
     words = [word.strip() for word in line.split(separator)]

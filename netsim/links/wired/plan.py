@@ -68,8 +68,8 @@ class Wiring:
     _routes: dict[tuple[int, int], Route] = field(default_factory=dict)
 
     @property
-    def plain(self) -> bool:
-        """Return whether each ordered pair is a wire of its own, all alike, sending at its rate."""
+    def is_plain(self) -> bool:
+        """Return whether each ordered pair has a wire of its own, all alike, without slow start."""
         alike = self.routes is None and self.matrix_ns is None and not self.stated
         alike = alike and not self.wire.jitter_s
         return alike and not self.shared and self.wire.slow_start is None
@@ -90,31 +90,31 @@ class Wiring:
         if self.matrix_ns is not None:
             before_ns += int(self.matrix_ns[src, dst])
 
-        def over(bottleneck: Hashable) -> None:
+        def add_bottleneck(bottleneck: Hashable) -> None:
             if bottleneck in self.capacity:
                 bottlenecks.append(bottleneck)
                 behind_ns.append(0)
 
-        over(("up", src))
+        add_bottleneck(("up", src))
         if rate_bps is not None:
             self.capacity[("pair", src, dst)] = ConstantCapacity(rate_bps)
-            over(("pair", src, dst))
-        for line in self.routes.between(src, dst) if self.routes is not None else ():
+            add_bottleneck(("pair", src, dst))
+        for line in self.routes.route_lines(src, dst) if self.routes is not None else ():
             if line.rate_bps is not None:
                 self.capacity[("line", line.a, line.b)] = ConstantCapacity(line.rate_bps)
-                over(("line", line.a, line.b))
+                add_bottleneck(("line", line.a, line.b))
             if behind_ns:
                 behind_ns[-1] += line.latency_ns
             else:
                 before_ns += line.latency_ns
-        over(("down", dst))
+        add_bottleneck(("down", dst))
         if not bottlenecks:
             return Route((), (), before_ns)
         # Where on the route the rest of the latency is does not change when a message arrives.
         return Route(tuple(bottlenecks), tuple(behind_ns[:-1]), behind_ns[-1] + before_ns)
 
 
-def read(
+def read_wiring(
     wire: Wire,
     up_bps: Sequence[float | None],
     down_bps: Sequence[float | None],

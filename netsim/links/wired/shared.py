@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
-from netsim.clock import LAST, Clock, then
+from netsim.clock import LAST, Clock, add_callback
 from netsim.links.link import (
     DEADLINE,
     OFF,
@@ -80,7 +80,7 @@ class _Trip:
     windows: Windows | None = None
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     """Do nothing after a window that is not the last has crossed."""
 
 
@@ -187,9 +187,9 @@ class SharedWiredLink(WiredLink):
         env, route = self.env, self._wiring.route(tx.src, tx.dst)
         contact_ns = self.contact_ns(tx)
         if contact_ns == 0:
-            env.after(0, self.finish, tx, OUTAGE, 0)
+            env.call_after(0, self.finish, tx, OUTAGE, 0)
             return
-        packets, attempts, lost, outcome, arrived = self._losses(tx)
+        packets, attempts, lost, outcome, arrived = self._sample_losses(tx)
         trip = _Trip(
             tx, route, attempts, packets, lost, outcome, arrived, self._jitter_ns(tx),
             self._service, self._header_bits,
@@ -198,18 +198,18 @@ class SharedWiredLink(WiredLink):
         # Last of its instant: what arrives at that very moment has arrived.
         for end_ns, cause in ((self.ttl_ns, DEADLINE), (contact_ns, OUTAGE)):
             if end_ns is not None:
-                self._at(end_ns, tx, cause)
+                self._abort_at(end_ns, tx, cause)
         if tx.dst in self.off:
             trip.outcome, trip.attempts, trip.lost, trip.arrived = OFF, 1, 1, None
             trip.sent_bits = self._bits(trip)
-            env.after(route.latency_ns, self._arrive, trip)
+            env.call_after(route.latency_ns, self._arrive, trip)
         elif self._slow_start is None:
             self._begin(trip, self._go_on)
         else:
             bits, segments = self._bits(trip), tx.envelope.bits / self._segment_bits
             trip.windows = Windows(self._slow_start, bits, max(1.0, segments))
             wait_ns = self._round_trip_ns(trip) if self._slow_start.handshake else 0
-            env.after(wait_ns, self._begin, trip, self._send_window)
+            env.call_after(wait_ns, self._begin, trip, self._send_window)
 
     def _begin(self, trip: _Trip, send: Callable[[_Trip], None]) -> None:
         """Begin to send; a message whose patience ends before it has the first wire is given up."""
@@ -219,7 +219,7 @@ class SharedWiredLink(WiredLink):
         send(trip)
         if longest_ns is not None and trip.flow is not None and trip.flow.start_ns is None:
             left_ns = max(0, begun_ns + longest_ns - self.env.now)
-            then(self.env.due(left_ns, LAST), lambda _: self._lose_patience(trip))
+            add_callback(self.env.event_after(left_ns, LAST), lambda _: self._lose_patience(trip))
 
     def _round_trip_ns(self, trip: _Trip) -> int:
         """Latency there and back."""
@@ -237,11 +237,11 @@ class SharedWiredLink(WiredLink):
             return
         if not route.bottlenecks:
             trip.sent_bits += bits
-            self.env.after(self._round_trip_ns(trip), self._send_window, trip)
+            self.env.call_after(self._round_trip_ns(trip), self._send_window, trip)
             return
         path, trip.stage = route.bottlenecks, len(route.bottlenecks)
         packet_bits = windows.segment_bits if self._payload_bits is not None else 0.0
-        trip.flow = flow = Flow(path, bits, packet_bits, route.hop_ns, _nothing, trip.tx.src)
+        trip.flow = flow = Flow(path, bits, packet_bits, route.hop_ns, _do_nothing, trip.tx.src)
         flow.sent = lambda: self._window_sent(trip, flow)
         trip.service.carry(flow)
 
@@ -259,10 +259,10 @@ class SharedWiredLink(WiredLink):
         wait_ns = flow.start_ns + self._round_trip_ns(trip) + round(segment_ns) - now
         if wait_ns <= 0:
             trip.windows.fill_the_pipe()
-        self.env.after(max(0, wait_ns), self._send_window, trip)
+        self.env.call_after(max(0, wait_ns), self._send_window, trip)
 
-    def _at(self, wait_ns: int, tx: Transmission, cause: str) -> None:
-        then(self.env.due(wait_ns, LAST), lambda _: self._cut(tx, cause))
+    def _abort_at(self, wait_ns: int, tx: Transmission, cause: str) -> None:
+        add_callback(self.env.event_after(wait_ns, LAST), lambda _: self._abort(tx, cause))
 
     def _jitter_ns(self, tx: Transmission) -> int:
         if not self._jitter_s:
@@ -279,13 +279,15 @@ class SharedWiredLink(WiredLink):
             bits -= trip.sent_bits
         if stage == len(route.bottlenecks) or bits <= 0:
             trip.flow, trip.sent_bits = None, self._bits(trip)
-            self.env.after(route.last_ns + trip.jitter_ns, self._arrive, trip)
+            self.env.call_after(route.last_ns + trip.jitter_ns, self._arrive, trip)
             return
         end = stage + 1 if self._stored else len(route.bottlenecks)
         path, hop_ns = route.bottlenecks[stage:end], route.hop_ns[stage : end - 1]
         packet_bits = self._bits(trip) / trip.attempts if self._payload_bits is not None else 0.0
         trip.stage = end
-        trip.flow = Flow(path, bits, packet_bits, hop_ns, lambda: self._crossed(trip), trip.tx.src)
+        trip.flow = Flow(
+            path, bits, packet_bits, hop_ns, lambda: self._end_crossing(trip), trip.tx.src
+        )
         trip.service.carry(trip.flow)
 
     def _bits(self, trip: _Trip) -> float:
@@ -293,13 +295,13 @@ class SharedWiredLink(WiredLink):
         header_bits = trip.attempts * trip.header_bits
         return trip.tx.envelope.bits * trip.attempts / trip.packets + header_bits
 
-    def _crossed(self, trip: _Trip) -> None:
+    def _end_crossing(self, trip: _Trip) -> None:
         if trip.tx not in self._live:
             return
         self._count_airtime(trip)
         trip.flow, trip.sent_bits = None, self._bits(trip)
         wait_ns = trip.route.hop_ns[trip.stage - 1] if trip.stage <= len(trip.route.hop_ns) else 0
-        self.env.after(wait_ns, self._arrived_at_next, trip)
+        self.env.call_after(wait_ns, self._arrived_at_next, trip)
 
     def _count_airtime(self, trip: _Trip) -> None:
         """Count the time for which a message, and no other of its sender, was at the first line."""
@@ -335,9 +337,9 @@ class SharedWiredLink(WiredLink):
 
     def _lose_patience(self, trip: _Trip) -> None:
         if trip.flow is not None and trip.flow.start_ns is None:
-            self._cut(trip.tx, DEADLINE)
+            self._abort(trip.tx, DEADLINE)
 
-    def _cut(self, tx: Transmission, cause: str) -> None:
+    def _abort(self, tx: Transmission, cause: str) -> None:
         """End a message that is under way before it arrives; `cause` is its outcome."""
         trip = self._live.pop(tx, None)
         if trip is None:
@@ -346,22 +348,22 @@ class SharedWiredLink(WiredLink):
         share = trip.sent_bits / bits if bits else 1.0
         if flow is not None:
             if trip.stage == len(flow.path):  # else it has left its sender
-                share += trip.service.served(flow) * (flow.bits / bits)
+                share += trip.service.served_share(flow) * (flow.bits / bits)
             self._count_airtime(trip)
             trip.service.drop(flow)
         attempts = math.ceil(trip.attempts * share)
         self._finish(trip, cause, attempts, None, bits * share)
 
     def withdraw(self, src: int, kind: type) -> int:
-        waiting = [tx for tx in self._unbegun(src) if isinstance(tx.envelope.message, kind)]
+        waiting = [tx for tx in self._not_begun(src) if isinstance(tx.envelope.message, kind)]
         for tx in waiting:
-            self._cut(tx, WITHDRAWN)
+            self._abort(tx, WITHDRAWN)
         return len(waiting) + super().withdraw(src, kind)
 
     def waiting(self, src: int) -> int:
-        return len(self._unbegun(src)) + super().waiting(src)
+        return len(self._not_begun(src)) + super().waiting(src)
 
-    def _unbegun(self, src: int) -> list[Transmission]:
+    def _not_begun(self, src: int) -> list[Transmission]:
         """A node's transmissions of which no bit has been sent yet."""
         return [
             tx
@@ -372,10 +374,10 @@ class SharedWiredLink(WiredLink):
             and trip.flow.start_ns is None
         ]
 
-    def switched(self, node: int, on: bool) -> None:
+    def on_switch(self, node: int, on: bool) -> None:
         if not on:
             for tx in [tx for tx in self._live if node in (tx.src, tx.dst)]:
-                self._cut(tx, OFF)
+                self._abort(tx, OFF)
 
 
 class ChangingWiredLink(SharedWiredLink):
@@ -385,26 +387,26 @@ class ChangingWiredLink(SharedWiredLink):
     """
 
     def unicast(self, tx: Transmission) -> None:
-        if self._wiring.plain:
+        if self._wiring.is_plain:
             WiredLink.unicast(self, tx)
         else:
             super().unicast(tx)
 
     def unicasts(self, group: Sequence[Transmission]) -> None:
-        if self._wiring.plain:
+        if self._wiring.is_plain:
             WiredLink.unicasts(self, group)
         else:
             super().unicasts(group)
 
     def exchange(self, sendings: Sequence[Sending], deliveries: Deliveries) -> None:
-        if self._wiring.plain:
+        if self._wiring.is_plain:
             WiredLink.exchange(self, sendings, deliveries)
         else:
             super().exchange(sendings, deliveries)
 
     def set_wiring(self, wiring: Wiring) -> None:
         super().set_wiring(wiring)
-        if not wiring.plain and not wiring.shared and wiring.wire.rate_bps is not None:
+        if not wiring.is_plain and not wiring.shared and wiring.wire.rate_bps is not None:
             assert isinstance(self._service, FifoService)
             for pair, free_ns in self._free_ns.items():
                 if free_ns > self.env.now:

@@ -43,7 +43,7 @@ class SlowStart(Table):
     handshake: bool = True
     delayed_acknowledgements: bool = True
 
-    def acknowledged(self, sent: int) -> int:
+    def acknowledged_before_next(self, sent: int) -> int:
         """Return the number of the first `sent` segments acknowledged before the next window."""
         return sent - 1 if self.delayed_acknowledgements and sent % 2 == 0 else sent
 
@@ -80,7 +80,10 @@ class Windows:
         if self._window is not None and self._window * self.segment_bits < bits:
             bits = self._window * self.segment_bits
             self._sent += self._window
-            before, self._acknowledged = self._acknowledged, self._rules.acknowledged(self._sent)
+            before, self._acknowledged = (
+                self._acknowledged,
+                self._rules.acknowledged_before_next(self._sent),
+            )
             self._window = 2 * (self._acknowledged - before)
         self.left_bits -= bits
         return bits

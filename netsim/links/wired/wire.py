@@ -242,18 +242,18 @@ class WiredLink(PhysicalLink):
         self.unicasts(group)
 
     def unicast(self, tx: Transmission) -> None:
-        wait_ns, airtime_ns, report = self._fate(tx)
-        self.env.after(wait_ns, self._end, [(airtime_ns, report)])
+        wait_ns, airtime_ns, report = self._sample_fate(tx)
+        self.env.call_after(wait_ns, self._end, [(airtime_ns, report)])
 
     def unicasts(self, group: Sequence[Transmission]) -> None:
         # One event for those that end together: theirs would follow each other anyway, for the end
         # of a message that is no request starts nothing at once.
         together: dict[int, list[tuple[int, _Fate]]] = {}
         for tx in group:
-            wait_ns, airtime_ns, report = self._fate(tx)
+            wait_ns, airtime_ns, report = self._sample_fate(tx)
             together.setdefault(wait_ns, []).append((airtime_ns, report))
         for wait_ns, ends in together.items():
-            self.env.after(wait_ns, self._end, ends)
+            self.env.call_after(wait_ns, self._end, ends)
 
     def exchange(self, sendings: Sequence[Sending], deliveries: Deliveries) -> None:
         if not self._alike:
@@ -261,7 +261,9 @@ class WiredLink(PhysicalLink):
         elif sendings:
             for _, receivers in sendings:
                 self._in_flight += len(receivers)
-            self.env.after(self._alike_ns, self.finish_alike, sendings, deliveries, self._ends_as)
+            self.env.call_after(
+                self._alike_ns, self.finish_alike, sendings, deliveries, self._ends_as
+            )
 
     def _end(self, ends: Sequence[tuple[int, _Fate]]) -> None:
         for airtime_ns, report in ends:
@@ -271,20 +273,20 @@ class WiredLink(PhysicalLink):
             self.count_transmitted(report[0].src, report[-1])
             self.finish(*report)
 
-    def _fate(self, tx: Transmission) -> tuple[int, int, _Fate]:
+    def _sample_fate(self, tx: Transmission) -> tuple[int, int, _Fate]:
         """Sample the fate of a message sent now: ns until it ends, airtime [ns], and the rest."""
         self._in_flight += 1
-        return self._plan(tx, self._losses(tx))
+        return self._plan_fate(tx, self._sample_losses(tx))
 
-    def _losses(self, tx: Transmission) -> _Sampled:
+    def _sample_losses(self, tx: Transmission) -> _Sampled:
         """Sample what a message loses: packets, attempts, lost ones, outcome, those that arrive."""
         packets = 1 if self._payload_bits is None else -(-tx.envelope.bits // self._payload_bits)
         if self._loses:
             return packets, *self._sample(tx, packets)
         return packets, packets, 0, DELIVERED, None
 
-    def _plan(self, tx: Transmission, sampled: _Sampled) -> tuple[int, int, _Fate]:
-        """Fate from now on of a message whose losses are known; see `_fate`."""
+    def _plan_fate(self, tx: Transmission, sampled: _Sampled) -> tuple[int, int, _Fate]:
+        """Fate from now on of a message whose losses are known; see `_sample_fate`."""
         packets, attempts, lost, outcome, arrived = sampled
         queued_ns, busy_ns, waited_ns = 0, 0, self.env.now - tx.envelope.sent_ns
         bits, header_bits = tx.envelope.bits, attempts * self._header_bits
@@ -345,8 +347,8 @@ class WiredLink(PhysicalLink):
                 if any(queued is one for one in gone):
                     self.finish(tx, WITHDRAWN, attempts=0)
                 else:
-                    wait_ns, airtime_ns, report = self._plan(tx, queued.sampled)
-                    self.env.after(wait_ns, self._end, [(airtime_ns, report)])
+                    wait_ns, airtime_ns, report = self._plan_fate(tx, queued.sampled)
+                    self.env.call_after(wait_ns, self._end, [(airtime_ns, report)])
         return withdrawn
 
     def _sample(self, tx: Transmission, packets: int) -> tuple[int, int, str, Any]:

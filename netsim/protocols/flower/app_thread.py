@@ -109,7 +109,7 @@ class AppThread:
         self._answer: Any = None
         self._failed: BaseException | None = None
         self._over = self._done = False
-        self._thread = threading.Thread(target=self._whole, daemon=True, name="ServerApp")
+        self._thread = threading.Thread(target=self._run_app, daemon=True, name="ServerApp")
 
     # -- on the clock's side ---------------------------------------------------------------------
 
@@ -169,16 +169,16 @@ class AppThread:
         self.lend_turn(self._to_clock.release)
         return self._answer
 
-    def beside(self, play: Callable[[], object]) -> Beside:
-        """A part of the app that runs until it waits, when it is told to."""
+    def make_part(self, play: Callable[[], object]) -> AppPart:
+        """Make a part of the app, which runs until it waits when it is resumed."""
         self._require_turn()
-        return Beside(self, play)
+        return AppPart(self, play)
 
     @property
-    def part(self) -> Beside | None:
+    def part(self) -> AppPart | None:
         """The part that runs; None: the app itself does, or another thread calls."""
         thread = threading.current_thread()
-        return thread if isinstance(thread, Beside) and thread.app is self else None
+        return thread if isinstance(thread, AppPart) and thread.app is self else None
 
     def _require_turn(self) -> None:
         if self._over:
@@ -235,7 +235,7 @@ class AppThread:
         else:
             self.ask(Sleep(duration_ns))
 
-    def _whole(self) -> None:
+    def _run_app(self) -> None:
         """Run the app, and hand over when it has ended."""
         try:
             self.begin_turn()
@@ -249,7 +249,7 @@ class AppThread:
         self.give_turn(self._to_clock.release)
 
 
-class Beside(threading.Thread):
+class AppPart(threading.Thread):
     """A part of an app that waits for replies while others of it wait, too.
 
     Parameters

@@ -46,7 +46,7 @@ def add_folder(folder: Path) -> None:
 
 
 @contextmanager
-def given(server_app: object, client_app: object) -> Iterator[None]:
+def given_app(server_app: object, client_app: object) -> Iterator[None]:
     """Let `app = ""` be these two objects, in this thread, until it is left."""
     token = _given.set((server_app, client_app))
     try:
@@ -89,16 +89,16 @@ def found_app(params: FlowerParams) -> FlowerApp:
     if ":" in params.app:
         names = [name.strip() for name in params.app.split(",")]
         if len(names) != 2 or any(name.count(":") != 1 for name in names):
-            raise _wrong(params, 'must be "module:server_app,module:client_app"')
+            raise _app_error(params, 'must be "module:server_app,module:client_app"')
         parts = names[0], names[1]
-        folder = _only(params, [f for f in _folders.values() if _holds(f, names)])
+        folder = _single_folder(params, [f for f in _folders.values() if _holds(f, names)])
     else:
-        folder = _only(
+        folder = _single_folder(
             params,
             [
                 f
                 for f in _folders.values()
-                if not params.app or params.app in (f.name, _name(f), str(f))
+                if not params.app or params.app in (f.name, _project_name(f), str(f))
             ],
         )
     table = _table(folder) or {}
@@ -114,25 +114,25 @@ def found_app(params: FlowerParams) -> FlowerApp:
     config = table.get("config", {})
     if not isinstance(config, dict):
         raise UnsuitableError(f"{folder / PROJECT}: [tool.flwr.app] config must be a table")
-    return FlowerApp(folder, parts, _config(params, _flat(config), folder))
+    return FlowerApp(folder, parts, _config(params, _flatten_config(config), folder))
 
 
-def _only(params: FlowerParams, folders: Sequence[Path]) -> Path:
+def _single_folder(params: FlowerParams, folders: Sequence[Path]) -> Path:
     if len(folders) == 1:
         return folders[0]
-    known = ", ".join(sorted(_name(folder) for folder in _folders.values()))
+    known = ", ".join(sorted(_project_name(folder) for folder in _folders.values()))
     if folders:
-        raise _wrong(params, f"several apps are meant; name one of {known}")
+        raise _app_error(params, f"several apps are meant; name one of {known}")
     if known:
-        raise _wrong(params, f"there is no such Flower app; those given are {known}")
-    raise _wrong(
+        raise _app_error(params, f"there is no such Flower app; those given are {known}")
+    raise _app_error(
         params,
         "no Flower app is given; name the folder in which its pyproject.toml lies by "
         "--components FOLDER, for no scenario names code to import",
     )
 
 
-def _wrong(params: FlowerParams, why: str) -> UnsuitableError:
+def _app_error(params: FlowerParams, why: str) -> UnsuitableError:
     return UnsuitableError(f'[algorithm] app = "{params.app}": {why}')
 
 
@@ -142,7 +142,7 @@ def _holds(folder: Path, names: Sequence[str]) -> bool:
     return all((folder / f"{top}.py").is_file() or (folder / top).is_dir() for top in tops)
 
 
-def _name(folder: Path) -> str:
+def _project_name(folder: Path) -> str:
     """The name of the project in a folder; the folder's own where it has none."""
     project = _project(folder).get("project", {})
     name = project.get("name") if isinstance(project, dict) else None
@@ -165,11 +165,11 @@ def _table(folder: Path) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _flat(table: Mapping[str, Any], before: str = "") -> dict[str, Value]:
+def _flatten_config(table: Mapping[str, Any], before: str = "") -> dict[str, Value]:
     """A run config as Flower has it: the keys of its tables joined by dots."""
     flat: dict[str, Value] = {}
     for key, value in table.items():
-        inner = _flat(value, f"{before}{key}.") if isinstance(value, dict) else None
+        inner = _flatten_config(value, f"{before}{key}.") if isinstance(value, dict) else None
         flat |= {f"{before}{key}": value} if inner is None else inner
     return flat
 

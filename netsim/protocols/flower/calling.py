@@ -69,7 +69,7 @@ class Answer:
     failure: str = ""
 
 
-def failed(
+def error_answer(
     call: Call, code: int, failure: str, reason: str | None = None, slept_ns: int = 0
 ) -> Answer:
     """Answer with Flower's error reply.
@@ -124,7 +124,7 @@ class PlayedApp:
             for key, value in identity.items():
                 self.changes.set(TaskIdentity, key, value)
             self.changes.set(flower_messages, "now", self._date)
-            with generators.in_force(), self.time.working(), self.surroundings.in_force():
+            with generators.in_force(), self.time.app_turn(), self.surroundings.in_force():
                 self._imported = ImportedApp(app)
         except BaseException:
             self.close()
@@ -139,7 +139,7 @@ class PlayedApp:
         before = copy.deepcopy(call.context)  # its arrays are bytes, which are not copied
         with (
             all_seeded(call.seed),
-            self.time.working(call.at_ns) as slept_ns,
+            self.time.app_turn(call.at_ns) as slept_ns,
             self.surroundings.in_force(keeps=False),
         ):
             try:
@@ -152,7 +152,7 @@ class PlayedApp:
                 code = ErrorCode.CLIENT_APP_RAISED_EXCEPTION
                 failure = f"raised {type(error).__name__}: {said}{self.place_of(error)}"
                 call = replace(call, context=before)  # Flower keeps nothing of such a call
-                return failed(call, code, failure, f"{type(error)}:<'{said}'>", slept_ns())
+                return error_answer(call, code, failure, f"{type(error)}:<'{said}'>", slept_ns())
             return Answer(reply, call.context, slept_ns())
 
     def place_of(self, error: BaseException) -> str:

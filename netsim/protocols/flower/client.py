@@ -13,7 +13,7 @@ from netsim.node.node import Node, Process
 from netsim.protocols.flower.apps import FlowerApp, count_of
 from netsim.protocols.flower.calling import RUN_ID, Answer, Call
 from netsim.protocols.flower.messages import FIRST_ID, Instruction, Reply
-from netsim.protocols.flower.metrics import Numbers, not_recorded, numbers_of_all, unrecorded
+from netsim.protocols.flower.metrics import Numbers, not_recorded, numbers_of_all, unrecorded_keys
 from netsim.protocols.flower.params import FlowerParams
 from netsim.protocols.flower.run import FlowerRun
 from netsim.units import to_ns, to_s
@@ -59,6 +59,7 @@ class Client:
         node, params = self._node, self._params
         run = node.once(FlowerRun, node, params, self._app)
         others = [i for i in range(node.num_nodes) if i not in node.servers]
+        where: dict[str, bool | float | int | str]
         where = {"partition-id": others.index(node.id), "num-partitions": len(others)}
         context = Context(RUN_ID, FIRST_ID + node.id, where, RecordDict(), dict(run.config))
         (server,) = node.servers
@@ -69,7 +70,7 @@ class Client:
                 continue  # nobody waits for the answer any more: Flower does not hand it out
             with node.seeded("flower") as seed:
                 call = Call(message, context, seed, to_ns(node.now_s))
-            begun, known = run.begun(call), self._known.get(_kind(message))
+            begun, known = run.begin_call(call), self._known.get(_message_kind(message))
             if known is not None:
                 yield node.work(steps=self._share(message, known))
             answer = run.answer(node, call, begun)
@@ -80,7 +81,7 @@ class Client:
             if answer.slept_ns:
                 yield node.work(seconds=to_s(answer.slept_ns))
             self._record(run, message, reply)
-            packed = run.packed(reply)
+            packed = run.pack(reply)
             for _ in range(params.tries):
                 outcome = yield node.send(server, Reply(packed))
                 if outcome in ("delivered", None):
@@ -100,10 +101,10 @@ class Client:
 
     def _steps(self, message: FlowerMessage, reply: FlowerMessage) -> int:
         """Local steps that a reply tells of."""
-        params, kind = self._params, _kind(message)
+        params, kind = self._params, _message_kind(message)
         if reply.has_error() or kind not in LEARNING:
             return 0
-        named = self._named(reply)
+        named = self._metrics_by_name(reply)
         if params.steps_key:
             steps = named.get(params.steps_key)
         else:
@@ -124,7 +125,7 @@ class Client:
             return 0
         return self._share(message, math.ceil(steps))
 
-    def _named(self, reply: FlowerMessage) -> dict[str, Numbers]:
+    def _metrics_by_name(self, reply: FlowerMessage) -> dict[str, Numbers]:
         """The numbers of a reply by name, where its records do not contradict each other.
 
         Raises
@@ -150,20 +151,20 @@ class Client:
     def _share(self, message: FlowerMessage, steps: int) -> int:
         """Local steps that take as long as so many batches of a message's kind of work."""
         share = self._params.evaluate_share
-        if _kind(message) != "evaluate" or not steps:
+        if _message_kind(message) != "evaluate" or not steps:
             return steps
         return max(1, round(steps * share)) if share else 0
 
     def _record(self, run: FlowerRun, message: FlowerMessage, reply: FlowerMessage) -> None:
-        part = f"client_{_kind(message)}"
+        part = f"client_{_message_kind(message)}"
         for key, value in _metrics(reply).items():
             self._node.record(run.names(part, key), value)
         for record in _records(reply).values():
-            for key in unrecorded(record):
+            for key in unrecorded_keys(record):
                 self._node.warn(f"not recorded: {key}", not_recorded(f"{part}_{key}"))
 
 
-def _kind(message: FlowerMessage) -> str:
+def _message_kind(message: FlowerMessage) -> str:
     """The first part of a message's type: `train`, `evaluate`, `query`."""
     return str(message.metadata.message_type.partition(".")[0])
 

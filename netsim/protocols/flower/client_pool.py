@@ -30,7 +30,7 @@ import netsim
 from netsim import standard_streams
 from netsim.errors import ProtocolError, UnsuitableError
 from netsim.protocols.flower.apps import FlowerApp
-from netsim.protocols.flower.calling import Answer, Call, PlayedApp, failed, text_of
+from netsim.protocols.flower.calling import Answer, Call, PlayedApp, error_answer, text_of
 
 PROGRAM = (
     "import sys; sys.path.insert(0, sys.argv[1]); import netsim; del sys.path[0]; "
@@ -79,7 +79,7 @@ class ClientPool:
     """
 
     def __init__(self, app: FlowerApp, seed: int, processes: int, limit_s: float | None) -> None:
-        self._begin = pickle.dumps(_Begin(list(sys.path), _pickled(app), seed))
+        self._begin = pickle.dumps(_Begin(list(sys.path), _pickle_app(app), seed))
         self._limit_s = limit_s
         self._idle = queue.SimpleQueue[_Worker]()
         self._workers = [_Worker(self._begin) for _ in range(processes)]
@@ -102,11 +102,11 @@ class ClientPool:
             found = worker.answer(written, self._limit_s)
         except EOFError:
             why = worker.why_gone()
-            answer = failed(
+            answer = error_answer(
                 call, ErrorCode.CLIENT_APP_CRASHED, f"has crashed: the process that ran it {why}"
             )
         except TimeoutError:
-            answer = failed(
+            answer = error_answer(
                 call,
                 ErrorCode.CLIENT_APP_CRASHED,
                 f"was broken off after call_limit_s = {self._limit_s:g} of wall time, by which "
@@ -117,7 +117,7 @@ class ClientPool:
             if isinstance(found, Answer):
                 return found
             raise ProtocolError(f"a process for ClientApps could not begin: {found}")
-        worker.bury()
+        worker.discard()
         if not self._over:
             self._workers.remove(worker)
             self._workers.append(_Worker(self._begin))
@@ -131,10 +131,10 @@ class ClientPool:
             worker.kill()
         self._threads.shutdown(cancel_futures=True)
         for worker in self._workers:
-            worker.bury()
+            worker.discard()
 
 
-def _pickled(app: FlowerApp) -> bytes:
+def _pickle_app(app: FlowerApp) -> bytes:
     """An app without its ServerApp where it is given as objects.
 
     Raises
@@ -182,7 +182,7 @@ class _Worker:
             If it has ended.
         """
         if self._begin is not None:
-            self._say(self._begin)
+            self._send_text(self._begin)
             self._begin = None
             _read(self._reading)
 
@@ -195,12 +195,12 @@ class _Worker:
             If it has ended.
         TimeoutError
         """
-        self._say(call)
+        self._send_text(call)
         if limit_s is not None and not select.select([self._reading], [], [], limit_s)[0]:
             raise TimeoutError
         return pickle.loads(_read(self._reading))
 
-    def _say(self, text: bytes) -> None:
+    def _send_text(self, text: bytes) -> None:
         assert self._process.stdin is not None
         try:
             _write(self._process.stdin, text)
@@ -224,7 +224,7 @@ class _Worker:
         self._process.kill()
         self._process.wait()
 
-    def bury(self) -> None:
+    def discard(self) -> None:
         """End it, where nobody waits for its answer any more."""
         self.kill()
         self._reading.close()
@@ -281,13 +281,13 @@ def main() -> None:
     standard_streams.never_fail()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     calls = _calls(calls_from)
-    played, why = _played(pickle.loads(next(calls)))
+    played, why = _load_app(pickle.loads(next(calls)))
     _write(answers, b"ready")
     for text in calls:
         _write(answers, pickle.dumps(why if played is None else played.answer(pickle.loads(text))))
 
 
-def _played(begin: _Begin) -> tuple[PlayedApp | None, str]:
+def _load_app(begin: _Begin) -> tuple[PlayedApp | None, str]:
     """The app in this process; None and why, if it can't be had."""
     import torch
 

@@ -18,8 +18,8 @@ from flwr.serverapp import Grid
 from flwr.supercore.run import Run
 
 from netsim.protocols.flower.app_thread import (
+    AppPart,
     AppThread,
-    Beside,
     NodeIds,
     Pull,
     Push,
@@ -35,7 +35,7 @@ MANY = 1000
 """Questions at one instant after which each takes time, for loops that never sleep."""
 
 
-class SimulatedGrid(Grid):  # type: ignore[misc]  # flwr has types of its own or is not there
+class SimulatedGrid(Grid):  # type: ignore[misc, unused-ignore]  # flwr has types of its own or is not there
     """Flower's Grid over the server of one run.
 
     Parameters
@@ -115,7 +115,7 @@ class SimulatedGrid(Grid):  # type: ignore[misc]  # flwr has types of its own or
         return found
 
 
-class Together:
+class InOrderExecutor:
     """Executor of Flower's legacy server: calls of clients that wait for the Grid together.
 
     As many run at a time as it has workers, and all where Flower is not told a number.
@@ -125,7 +125,7 @@ class Together:
         self._app, self._most = app, max_workers
         self._futures: list[Future] = []
 
-    def __enter__(self) -> Together:
+    def __enter__(self) -> InOrderExecutor:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -146,8 +146,8 @@ class Together:
 
     def finish(self) -> list[Future]:
         """Make the calls; they are done in the order in which they were taken."""
-        waiting = [self._app.beside(future.play) for future in self._futures]
-        active: list[Beside] = []
+        waiting = [self._app.make_part(future.play) for future in self._futures]
+        active: list[AppPart] = []
         while waiting or active:
             room = len(waiting) if self._most is None else self._most - len(active)
             begun, waiting = waiting[:room], waiting[room:]
@@ -198,10 +198,10 @@ def adapt_legacy_server(changes: Changes, app: AppThread, time: VirtualTime, pol
     poll_s : float
         How often it looks for clients while there are too few [s].
     """
-    executors: list[Together] = []
+    executors: list[InOrderExecutor] = []
 
-    def executor(max_workers: int | None = None) -> Together:
-        executors.append(Together(app, max_workers))
+    def executor(max_workers: int | None = None) -> InOrderExecutor:
+        executors.append(InOrderExecutor(app, max_workers))
         return executors[-1]
 
     def wait(fs: object, timeout: float | None = None) -> tuple[list[Future], set[Future]]:

@@ -56,7 +56,7 @@ def numbers_of(record: Mapping[str, Any]) -> dict[str, Numbers]:
     return {key: numbers for key, numbers in found.items() if numbers is not None}
 
 
-def unrecorded(record: Mapping[str, Any]) -> list[str]:
+def unrecorded_keys(record: Mapping[str, Any]) -> list[str]:
     """The keys of a record whose lists are too long, or empty, to be recorded."""
     return [
         str(key)
@@ -140,7 +140,7 @@ def listen_to_strategies(
     def tell_all(part: str, record: Mapping[str, Any]) -> None:
         for key, value in numbers_of(record).items():
             tell(names(part, key), value)
-        for key in unrecorded(record):
+        for key in unrecorded_keys(record):
             leave_out(f"{part}_{key}")
 
     begin = Result.__init__

@@ -73,8 +73,8 @@ class FlowerRun:
         if params.client_processes:
             self._pool = ClientPool(app, seed, params.client_processes, params.call_limit_s)
 
-    def begun(self, call: Call) -> Future[Answer] | None:
-        """Let a process make a call from now on; None: this one makes it when it is awaited."""
+    def begin_call(self, call: Call) -> Future[Answer] | None:
+        """Begin a call in another process; None: this process makes it when it is awaited."""
         return None if self._pool is None else self._pool.begin(call)
 
     def answer(self, node: Node, call: Call, begun: Future[Answer] | None) -> Answer:
@@ -91,7 +91,7 @@ class FlowerRun:
         with self.waiting.on(f'the ClientApp of node {node.id}, called with "{kind}"'):
             return self.app.answer(call) if begun is None else begun.result()
 
-    def packed(self, message: Message) -> Opaque:
+    def pack(self, message: Message) -> Opaque:
         """A message with its size: Flower's own encoding, and what the user adds."""
         size = message_to_proto(message).ByteSize()
         return Opaque(message, 8 * (size + self._params.overhead_bytes))

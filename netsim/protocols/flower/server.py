@@ -94,13 +94,13 @@ class Server:
             lambda *told: self._told.append(told),
             lambda name: self._node.warn(f"not recorded: {name}", not_recorded(name)),
         )
-        request = self._next(thread, None)
+        request = self._resume_app(thread, None)
         while request is not None:
             answer = yield from self._answer(request)
-            request = self._next(thread, answer)
+            request = self._resume_app(thread, answer)
         self._node.record("flower_done_s", self._node.now_s)
 
-    def _next(self, thread: AppThread, answer: object) -> Request | None:
+    def _resume_app(self, thread: AppThread, answer: object) -> Request | None:
         """Let the app go on, and record what it has reported."""
         try:
             with self._run.waiting.on("the ServerApp, between two of its requests"):
@@ -141,10 +141,10 @@ class Server:
                 found = self._pull(request.ids)
             return found
         if isinstance(request, Wait):
-            return (yield from self._round(request))
-        return (yield from self._several(request.waits))
+            return (yield from self._send_and_receive(request))
+        return (yield from self._wait_for_first(request.waits))
 
-    def _round(self, wait: Wait) -> Generator[Any, Any, list[FlowerMessage]]:
+    def _send_and_receive(self, wait: Wait) -> Generator[Any, Any, list[FlowerMessage]]:
         """One `send_and_receive`."""
         began_ns = self._now_ns
         yield from self._first_over([wait])
@@ -167,7 +167,7 @@ class Server:
         for name, value in numbers.items() if ids else ():
             self._node.record(self._run.names("", name), value)
 
-    def _several(self, waits: list[Wait]) -> Generator[Any, Any, dict[int, Any]]:
+    def _wait_for_first(self, waits: list[Wait]) -> Generator[Any, Any, dict[int, Any]]:
         """Wait for the first of several waits; the replies of each that has ended, by its place."""
         found = {}
         for place in (yield from self._first_over(waits)):
@@ -184,7 +184,7 @@ class Server:
         list of int
             Places of those that are over; empty where there are none to wait for.
         """
-        open_ids = [set(wait.ids).difference(self._ended(wait.ids)) for wait in waits]
+        open_ids = [set(wait.ids).difference(self._finished_messages(wait.ids)) for wait in waits]
         over = {place for place, left in enumerate(open_ids) if not left}
         place_of = {name: place for place, left in enumerate(open_ids) for name in left}
         ends = [
@@ -222,7 +222,7 @@ class Server:
             self._came.clear()
         return sorted(over)
 
-    def _ended(self, ids: Iterable[str]) -> list[str]:
+    def _finished_messages(self, ids: Iterable[str]) -> list[str]:
         """The messages that are answered or have expired, and those that nobody knows."""
         now_ns = self._now_ns
         return [
@@ -243,14 +243,16 @@ class Server:
         self._count += 1
         name = f"{self._count:064x}"
         message.metadata.__dict__["_message_id"] = name
-        packed = self._run.packed(message)
+        packed = self._run.pack(message)
         self._sent[name] = message
         self._expires_ns[name] = self._run.expires_ns(message, self._now_ns)
         outcome = node.send(number, Instruction(packed))
-        self._again(outcome, number, packed, name, 1)
+        self._retry_when_lost(outcome, number, packed, name, 1)
         return name
 
-    def _again(self, outcome: Any, number: int, packed: Any, name: str, tries: int) -> None:
+    def _retry_when_lost(
+        self, outcome: Any, number: int, packed: Any, name: str, tries: int
+    ) -> None:
         """Send a message again when it is known not to have come through."""
         if tries < self._params.tries:
             outcome.callbacks.append(partial(self._heard_of, number, packed, name, tries))
@@ -259,7 +261,7 @@ class Server:
         lost = event.value not in ("delivered", None)
         if lost and self._expires_ns.get(name, -1) > self._now_ns:
             outcome = self._node.send(number, Instruction(packed))
-            self._again(outcome, number, packed, name, tries + 1)
+            self._retry_when_lost(outcome, number, packed, name, tries + 1)
 
     def listen(self) -> Process:
         """Take replies in."""
@@ -277,18 +279,18 @@ class Server:
     def _pull(self, ids: list[str]) -> list[FlowerMessage]:
         """Replies and errors, in the order in which their messages were sent."""
         found = []
-        for name in dict.fromkeys(sorted(self._ended(ids))):
+        for name in dict.fromkeys(sorted(self._finished_messages(ids))):
             if name in self._replies:
                 found.append(self._replies[name])
             elif name in self._sent:
                 error = Error(ErrorCode.REPLY_MESSAGE_UNAVAILABLE, "the message has expired")
                 found.append(FlowerMessage(error, reply_to=self._sent[name]))
             else:
-                found.append(self._unknown(name))
+                found.append(self._unknown_message(name))
             self._forget(name)
         return found
 
-    def _unknown(self, name: str) -> FlowerMessage:
+    def _unknown_message(self, name: str) -> FlowerMessage:
         """Flower's answer to a pull of what was pulled already, has gone, or never was."""
         metadata = Metadata(
             RUN_ID, "", SUPERLINK_NODE_ID, SUPERLINK_NODE_ID, name, "",

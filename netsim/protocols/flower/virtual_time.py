@@ -79,7 +79,7 @@ class VirtualTime:
         self._stand_ins: dict[int, Callable[..., Any]] = {}
         for name, function in virtual.items():
             real = getattr(time, name)
-            self._stand_ins[id(real)] = self._either(real, function)
+            self._stand_ins[id(real)] = self._choose_clock(real, function)
             changes.set(time, name, self._stand_ins[id(real)])
         changes.set(timeit, "default_timer", self._stand_ins[id(timeit.default_timer)])
         self._reach_names()
@@ -89,15 +89,17 @@ class VirtualTime:
         began_ns = self._clock_ns() if self._began_ns is None else self._began_ns
         return began_ns + self._slept_ns
 
-    def _either(self, real: Callable[..., Any], virtual: Callable[..., Any]) -> Callable[..., Any]:
+    def _choose_clock(
+        self, real: Callable[..., Any], virtual: Callable[..., Any]
+    ) -> Callable[..., Any]:
         @functools.wraps(real)
-        def chosen(*arguments: Any) -> Any:
+        def call_chosen(*arguments: Any) -> Any:
             if threading.get_ident() != self._thread:
                 return real(*arguments)
             caller = str(sys._getframe(1).f_globals.get("__name__", ""))
             return (real if _is_library(caller) else virtual)(*arguments)
 
-        return chosen
+        return call_chosen
 
     def _reach_names(self) -> None:
         """Set them, too, where modules have taken the functions by name: `from time import sleep`.
@@ -121,7 +123,7 @@ class VirtualTime:
         self._thread = None
 
     @contextmanager
-    def working(self, at_ns: int | None = None) -> Iterator[Callable[[], int]]:
+    def app_turn(self, at_ns: int | None = None) -> Iterator[Callable[[], int]]:
         """Let the app work in the calling thread; what it sleeps adds up.
 
         Parameters

@@ -32,7 +32,9 @@ class Waiting:
     def on(self, what: str) -> Iterator[None]:
         """Wait for something, named as the subject of a sentence."""
         if self._thread is None:
-            self._thread = threading.Thread(target=self._look, name="waiting", daemon=True)
+            self._thread = threading.Thread(
+                target=self._report_long_waits, name="waiting", daemon=True
+            )
             self._thread.start()
         self._now = what, time.monotonic()
         try:
@@ -40,7 +42,7 @@ class Waiting:
         finally:
             self._now = None
 
-    def _look(self) -> None:
+    def _report_long_waits(self) -> None:
         told: tuple[str, float] | None = None
         next_s = self._told_after_s
         while not self._over.wait(min(1.0, self._told_after_s / 4)):

@@ -13,7 +13,7 @@ def check(harvest: Harvest, case: ComponentCase) -> None:
     def at(order: range) -> dict[tuple[int, int], object]:
         given = supply(harvest, 3, Streams(0), None)
         assert given is not None
-        return {(i, t): given.at(i, t * NS_PER_S) for t in order for i in range(3)}
+        return {(i, t): given.piece_at(i, t * NS_PER_S) for t in order for i in range(3)}
 
     if supply(harvest, 3, Streams(0), None) is None:
         return
@@ -22,7 +22,7 @@ def check(harvest: Harvest, case: ComponentCase) -> None:
     given = supply(harvest, 3, Streams(0), None)
     assert given is not None
     for node, t in forward:
-        until_ns, watt = given.at(node, t * NS_PER_S)
+        until_ns, watt = given.piece_at(node, t * NS_PER_S)
         require(watt >= 0, f"node {node} harvests {watt:g} W at {t} s")
         require(
             until_ns is None or until_ns > t * NS_PER_S,

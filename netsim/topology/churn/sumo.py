@@ -41,14 +41,14 @@ class Sumo(Churn):
     ) -> list[Periods] | None:
         found = read_fcd(self.path, folder, "churn", max(nodes) + 1, self.start_s)
         return [
-            _life(found.movers[i], found.step_s)
+            _periods(found.movers[i], found.step_s)
             if i < len(found.movers)
             else Periods(True, iter(()))
             for i in nodes
         ]
 
 
-def _life(mover: Mover, step_s: float) -> Periods:
+def _periods(mover: Mover, step_s: float) -> Periods:
     times = [t for t, _, _ in mover.legs]
     return Periods(times[0] == 0, _switches(times, step_s))
 

@@ -10,7 +10,7 @@ from netsim.registry import FilePath, Finite
 from netsim.rng import Streams
 from netsim.topology.churn import Churn, Periods
 from netsim.traces.csv_columns import SECONDS, Columns
-from netsim.traces.moments import LATEST_S, begin
+from netsim.traces.moments import LATEST_S, file_time_of_start
 from netsim.traces.node_ids import require_known
 from netsim.units import to_ns
 
@@ -60,21 +60,21 @@ class Trace(Churn):
         last_s = max(on_s.max(), ends.max(initial=on_s.max()))
         if len(ends) < len(off_s):
             last_s = LATEST_S  # some are on for as long as the run lasts
-        begins_s = begin(
+        begins_s = file_time_of_start(
             rows.text.where, on_s.min(), last_s, self.start_s, "nodes that have rows are off"
         )
         later = order[off_s[order] > begins_s]  # what ended before the run is none of it
         on_s, off_s = np.maximum(on_s - begins_s, 0.0), off_s - begins_s
         mine = {i: later[node[later] == i] for i in nodes}
         return [
-            _life(on_s[mine[i]].tolist(), off_s[mine[i]].tolist())
+            _periods(on_s[mine[i]].tolist(), off_s[mine[i]].tolist())
             if (node == i).any()
             else Periods(True, iter(()))
             for i in nodes
         ]
 
 
-def _life(on_s: list[float], off_s: list[float]) -> Periods:
+def _periods(on_s: list[float], off_s: list[float]) -> Periods:
     return Periods(bool(on_s) and on_s[0] == 0, _switches(on_s, off_s))
 
 

@@ -12,7 +12,7 @@ from pydantic import Field
 from netsim.topology.mobility._ways import Knot, Ways
 from netsim.traces.files import Text
 from netsim.traces.geodesy import degrees_problem
-from netsim.traces.moments import begin
+from netsim.traces.moments import file_time_of_start
 from netsim.traces.remarks import note_remark
 from netsim.units import to_ns
 
@@ -26,7 +26,7 @@ Start = Annotated[float | None, Field(allow_inf_nan=False)]
 """Time of a file at which a run starts [s]; None: that of its first row."""
 
 
-def ways(found: Sequence[Sequence[Leg]], start_m: NDArray[np.float64], where: str) -> Ways:
+def straight_ways(found: Sequence[Sequence[Leg]], start_m: NDArray[np.float64], where: str) -> Ways:
     """Straight ways through the places of a file.
 
     Parameters
@@ -83,7 +83,7 @@ def _knots(mine: Sequence[Leg]) -> list[Knot]:
     return found
 
 
-def played(
+def ways_in_metres(
     text: Text,
     found: Sequence[Sequence[Leg]],
     start_m: NDArray[np.float64],
@@ -114,12 +114,12 @@ def played(
     places = np.array([leg[1:] for mine in found for leg in mine], dtype=np.float64)
     problem = degrees_problem(places.reshape(-1, 2), words)
     if problem is not None:
-        raise text.wrong(
+        raise text.error(
             f"{problem}; bring degrees as a table with the columns node, t_s, lat, lon "
             '([mobility] kind = "trace"), and if these are metres, subtract one place from all: '
             "only distances count"
         )
     times = span or [leg[0] for mine in found for leg in mine]
-    begins_s = begin(text.where, min(times), max(times), start_s, "nodes stand still")
+    begins_s = file_time_of_start(text.where, min(times), max(times), start_s, "nodes stand still")
     shifted = [[(t - begins_s, x, y) for t, x, y in mine] for mine in found]
-    return ways(shifted, start_m, text.where)
+    return straight_ways(shifted, start_m, text.where)

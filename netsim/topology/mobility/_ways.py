@@ -31,18 +31,18 @@ class Ways:
         """Positions [m] of some nodes at one instant; shape (len(nodes), 2)."""
         found = np.empty((len(nodes), 2))
         for row, node in enumerate(nodes):
-            found[row] = self._place(node, time_ns)
+            found[row] = self._position(node, time_ns)
         return found
 
     def knots(self, node: int, until_ns: int) -> list[Knot]:
         """Return a node's times and places up to an instant: all its turns, and its last place."""
-        x, y = self._place(node, until_ns)
+        x, y = self._position(node, until_ns)
         times, places = self._times[node], self._places[node]
         before = bisect_right(times, until_ns - 1)
         found = [(t, *place) for t, place in zip(times[:before], places, strict=False)]
         return [*found, (until_ns, x, y)]
 
-    def _place(self, node: int, time_ns: int) -> tuple[float, float]:
+    def _position(self, node: int, time_ns: int) -> tuple[float, float]:
         times, places = self._times[node], self._places[node]
         while times[-1] <= time_ns:
             knot = next(self._coming[node], None)

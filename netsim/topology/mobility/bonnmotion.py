@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from netsim.registry import FilePath
 from netsim.rng import Streams
 from netsim.topology.mobility import Mobility, Track
-from netsim.topology.mobility._from_file import Leg, Start, played
-from netsim.traces.files import Text, is_comment, number, read_text, shown
+from netsim.topology.mobility._from_file import Leg, Start, ways_in_metres
+from netsim.traces.files import Text, is_comment, parse_number, quote, read_text
 from netsim.traces.remarks import note_remark
 
 
@@ -59,15 +59,15 @@ class BonnMotion(Mobility):
                 continue
             said = line.split()
             found.append(self._legs(text, said, at))
-            others = self._ascends(said, 5 - self.dimensions)
-            doubts += [at] if others and not self._ascends(said, self.dimensions) else []
+            others = self._fits_dimensions(said, 5 - self.dimensions)
+            doubts += [at] if others and not self._fits_dimensions(said, self.dimensions) else []
             sure = sure or not others
             width = 1 + self.dimensions
             words += [word for k, word in enumerate(said) if k % width in (1, 2)]
         if not found:
-            raise text.wrong("holds no movement")
+            raise text.error("holds no movement")
         if doubts and not sure:
-            raise text.wrong(
+            raise text.error(
                 f"its lines may be places in {5 - self.dimensions} dimensions: as those in "
                 f"{self.dimensions} they are twice at the same time; set dimensions = "
                 f"{5 - self.dimensions}, or leave out the earlier place",
@@ -75,10 +75,10 @@ class BonnMotion(Mobility):
             )
         if beyond:
             note_remark(f"{text.where}: left aside are {beyond:,} lines beyond the last node")
-        return played(text, found, start_m, self.start_s, words)
+        return ways_in_metres(text, found, start_m, self.start_s, words)
 
     @staticmethod
-    def _ascends(words: list[str], dimensions: int) -> bool:
+    def _fits_dimensions(words: list[str], dimensions: int) -> bool:
         """Return whether a line may be places in so many dimensions.
 
         Each of them has to be later than the one before.
@@ -89,7 +89,7 @@ class BonnMotion(Mobility):
     def _legs(self, text: Text, words: list[str], at: int) -> list[Leg]:
         width = 1 + self.dimensions
         if len(words) % width:
-            raise text.wrong(
+            raise text.error(
                 f"has {len(words)} numbers, no multiple of {width} (t and {self.dimensions} "
                 f"coordinates); for places in {5 - self.dimensions} dimensions set dimensions = "
                 f"{5 - self.dimensions}",
@@ -97,16 +97,16 @@ class BonnMotion(Mobility):
             )
         found: list[Leg] = []
         for first in range(0, len(words), width):
-            values = [number(word) for word in words[first : first + width]]
+            values = [parse_number(word) for word in words[first : first + width]]
             for k, value in enumerate(values):
                 if value is None or not np.isfinite(value):
-                    raise text.wrong(
-                        f"number {first + k + 1} is {shown(words[first + k])}, not a finite number",
+                    raise text.error(
+                        f"number {first + k + 1} is {quote(words[first + k])}, not a finite number",
                         at,
                     )
             t, x, y = (float(value) for value in values[:3] if value is not None)
             if found and t < found[-1][0]:
-                raise text.wrong(
+                raise text.error(
                     f"number {first + 1} is the time {t:g} s after {found[-1][0]:g} s; times must "
                     f"not fall (dimensions = {self.dimensions})",
                     at,

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from netsim.registry import FilePath, did_you_mean
 from netsim.rng import Streams
 from netsim.topology.mobility import Mobility, Track
-from netsim.topology.mobility._from_file import JUMP_S, Leg, Start, played
-from netsim.traces.files import Text, number, read_text, shown
+from netsim.topology.mobility._from_file import JUMP_S, Leg, Start, ways_in_metres
+from netsim.traces.files import Text, parse_number, quote, read_text
 from netsim.traces.node_ids import require_known
 from netsim.traces.remarks import note_remark
 from netsim.traces.tcl import Word, statements
@@ -63,15 +63,15 @@ class Ns2(Mobility):
         file = _File(text)
         file.read("\n".join(text.content.splitlines()))
         if not file.numbers:
-            raise text.wrong(
+            raise text.error(
                 "holds no line of a node, such as $node_(0) set X_ 1.0"
-                + (f"; it has {told}" if (told := file.aside(file.of_nodes)) else "")
+                + (f"; it has {told}" if (told := file.ignored_statements(file.of_nodes)) else "")
             )
         require_known(text, list(file.numbers), len(start_m))
         if file.left:
-            note_remark(f"{text.where}: left aside are {file.aside()}")
+            note_remark(f"{text.where}: left aside are {file.ignored_statements()}")
         found = [file.legs(node) for node in range(len(start_m))]
-        return played(text, found, start_m, self.start_s, file.words)
+        return ways_in_metres(text, found, start_m, self.start_s, file.words)
 
 
 class _File:
@@ -86,10 +86,10 @@ class _File:
         self._starts: dict[int, dict[str, float]] = {}
         self._orders: dict[int, list[_Order]] = {}
 
-    def aside(self, of: Set[str] | None = None) -> str:
-        """Statements that were left aside, and how often; `of` None: of all of them."""
+    def ignored_statements(self, of: Set[str] | None = None) -> str:
+        """Ignored statements and their counts, as text; `of`: of these alone."""
         left = [one for one in self.left.most_common() if of is None or one[0] in of]
-        told = ", ".join(f"{shown(what)} ({count})" for what, count in left[:6])
+        told = ", ".join(f"{quote(what)} ({count})" for what, count in left[:6])
         return told + (" and more" if len(left) > 6 else "")
 
     def read(self, script: str, line: int = 1, time_s: float | None = None) -> None:
@@ -97,13 +97,13 @@ class _File:
         for words in statements(self._text, script, line):
             node = _NODE.fullmatch(words[0].text)
             if node is not None and len(words) > 1 and words[1].text in ("set", "setdest"):
-                self._order(node, words, time_s)
+                self._read_order(node, words, time_s)
             elif time_s is None and len(words) > 2 and words[1].text == "at":
-                self._later(words)
+                self._read_scheduled(words)
             else:
-                self._leave(words)
+                self._ignore(words)
 
-    def _later(self, words: list[Word]) -> None:
+    def _read_scheduled(self, words: list[Word]) -> None:
         """Read a statement `$ns_ at T SCRIPT`."""
         script = " ".join(word.text for word in words[3:])
         if not _MOVES.search(script):
@@ -114,13 +114,13 @@ class _File:
         at = words[0].line
         time_s = self._number(words[2].text, "time", at)
         if time_s < 0:
-            raise self._text.wrong(f"the time {time_s:g} s is before 0", at)
+            raise self._text.error(f"the time {time_s:g} s is before 0", at)
         self.read(script, words[3].line, time_s)
 
-    def _leave(self, words: list[Word]) -> None:
+    def _ignore(self, words: list[Word]) -> None:
         if any(_MOVES.search(text) for text in _texts(words)):
-            raise self._text.wrong(
-                f"{shown(words[0].text)} moves nodes in it; {_HOW}", words[0].line
+            raise self._text.error(
+                f"{quote(words[0].text)} moves nodes in it; {_HOW}", words[0].line
             )
         self._require_known(words)
         verb = words[1].text if len(words) > 1 else ""
@@ -135,30 +135,30 @@ class _File:
         verb = words[1].text if len(words) > 1 else ""
         close = did_you_mean(verb.lower(), ("setdest",))
         if close and _NODE.fullmatch(words[0].text):
-            raise self._text.wrong(f"a node can't {shown(verb)}{close}", words[0].line)
+            raise self._text.error(f"a node can't {quote(verb)}{close}", words[0].line)
 
-    def _order(self, node: re.Match[str], words: list[Word], time_s: float | None) -> None:
+    def _read_order(self, node: re.Match[str], words: list[Word], time_s: float | None) -> None:
         at, name, index = words[0].line, node[1] or node[3], int(node[2] or node[4])
         verb, rest = words[1].text, [word.text for word in words[2:]]
         axis = "to"
         if verb == "set":
             key = rest[0] if rest else ""
             if key not in ("X_", "Y_", "Z_"):
-                self._leave(words)
+                self._ignore(words)
                 return
             axis, rest = key[0], rest[1:]
         if len(rest) != (3 if axis == "to" else 1):
-            raise self._text.wrong(
-                f"{shown(verb)} with {len(rest)} values is neither setdest X Y SPEED nor set X_ V",
+            raise self._text.error(
+                f"{quote(verb)} with {len(rest)} values is neither setdest X Y SPEED nor set X_ V",
                 at,
             )
         if self.numbers.setdefault(index, name) != name:
-            raise self._text.wrong(
+            raise self._text.error(
                 f"node {index} is ${self.numbers[index]} and ${name}, too; name the nodes alike", at
             )
         values = [self._number(word, "value", at) for word in rest]
         if axis == "to" and values[2] < 0:
-            raise self._text.wrong(f"the speed {values[2]:g} m/s is below 0", at)
+            raise self._text.error(f"the speed {values[2]:g} m/s is below 0", at)
         if axis == "Z":
             if values[0]:
                 self.left["heights (Z_)"] += 1
@@ -171,10 +171,10 @@ class _File:
         orders.append((time_s or 0.0, len(orders), axis, values))
 
     def _number(self, word: str, what: str, at: int) -> float:
-        value = number(word)
+        value = parse_number(word)
         if value is None or not math.isfinite(value):
             computed = f"; {_HOW}" if "$" in word or "[" in word else ""
-            raise self._text.wrong(f"the {what} {shown(word)} is no finite number{computed}", at)
+            raise self._text.error(f"the {what} {quote(word)} is no finite number{computed}", at)
         return value
 
     def legs(self, node: int) -> list[Leg]:
@@ -185,7 +185,7 @@ class _File:
         at_0 = {axis: values[0] for time_s, _, axis, values in orders if time_s == 0.0}
         missing = [axis for axis in "XY" if axis not in starts and axis not in at_0]
         if missing:
-            raise self._text.wrong(
+            raise self._text.error(
                 f"node {node} has no {' and '.join(f'{axis}_' for axis in missing)}: say where it "
                 "starts"
             )
@@ -203,7 +203,7 @@ def _legs(orders: list[_Order], x: float, y: float) -> list[Leg]:
     """Places of one node by time."""
     found: list[Leg] = [(0.0, x, y)]
     for time_s, _, axis, values in sorted(orders, key=lambda order: order[:2]):
-        x, y = _cut(found, time_s)
+        x, y = _end_order_at(found, time_s)
         if axis != "to":
             x, y = (values[0], y) if axis == "X" else (x, values[0])
             found.append((time_s + JUMP_S, x, y))
@@ -214,8 +214,8 @@ def _legs(orders: list[_Order], x: float, y: float) -> list[Leg]:
     return found
 
 
-def _cut(found: list[Leg], time_s: float) -> tuple[float, float]:
-    """Return a node's place at an instant, from which on earlier orders no longer hold."""
+def _end_order_at(found: list[Leg], time_s: float) -> tuple[float, float]:
+    """Cut a node's legs at an instant, where earlier orders end; its place then."""
     end_s, x, y = found[-1]
     if time_s < end_s:
         found.pop()

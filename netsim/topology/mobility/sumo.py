@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from netsim.registry import FilePath
 from netsim.rng import Streams
 from netsim.topology.mobility import Mobility, Track
-from netsim.topology.mobility._from_file import Start, ways
+from netsim.topology.mobility._from_file import Start, straight_ways
 from netsim.traces.sumo_fcd import read_fcd
 
 
@@ -50,4 +50,4 @@ class Sumo(Mobility):
         self, start_m: NDArray[np.float64], radius_m: float, streams: Streams, folder: Path | None
     ) -> Track | None:
         found = read_fcd(self.path, folder, "mobility", len(start_m), self.start_s, self.geo)
-        return ways([mover.legs for mover in found.movers], start_m, found.where)
+        return straight_ways([mover.legs for mover in found.movers], start_m, found.where)

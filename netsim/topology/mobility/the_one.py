@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from netsim.registry import FilePath
 from netsim.rng import Streams
 from netsim.topology.mobility import Mobility, Track
-from netsim.topology.mobility._from_file import Leg, Start, played
-from netsim.traces.files import Text, is_comment, number, read_text, shown
+from netsim.topology.mobility._from_file import Leg, Start, ways_in_metres
+from netsim.traces.files import Text, is_comment, parse_number, quote, read_text
 from netsim.traces.moments import require_seconds
 from netsim.traces.node_ids import node_numbers
 
@@ -56,52 +56,52 @@ class TheOne(Mobility):
             if not is_comment(line)
         ]
         if not lines:
-            raise text.wrong("holds no movement")
+            raise text.error("holds no movement")
         bounds = _bounds(text, *lines[0])
         by_name: dict[str, list[Leg]] = {}
         written: list[str] = []
         last_s = bounds[0]
         for at, words in lines[1:]:
             if len(words) not in (4, 5):
-                raise text.wrong(
+                raise text.error(
                     f"has {len(words)} columns; needed are time id x y, z may follow", at
                 )
             time_s = require_seconds(text, words[0], at, "column 1")
             x, y = (_finite(text, words[k], k + 1, at) for k in (2, 3))
             if time_s < last_s:
-                raise text.wrong(
+                raise text.error(
                     f"{time_s:.12g} s comes after {last_s:.12g} s; times must not fall", at
                 )
             for k, (what, value) in enumerate((("time", time_s), ("x", x), ("y", y))):
                 least, most = bounds[2 * k : 2 * k + 2]
                 if not least <= value <= most:
-                    raise text.wrong(
+                    raise text.error(
                         f"{what} is {value:.12g}, and the first line says {least:.12g} to "
                         f"{most:.12g}",
                         at,
                     )
             mine = by_name.setdefault(words[1], [])
             if mine and mine[-1][0] == time_s:
-                raise text.wrong(f"node {shown(words[1])} has a line for this time already", at)
+                raise text.error(f"node {quote(words[1])} has a line for this time already", at)
             mine.append((time_s, x, y))
             written += words[2:4]
             last_s = time_s
         if not by_name:
-            raise text.wrong("holds no movement, only its first line")
+            raise text.error("holds no movement, only its first line")
         numbers = node_numbers(text, list(by_name), "mobility", len(start_m))
         found: list[list[Leg]] = [[] for _ in start_m]
         for name, legs in by_name.items():
             if numbers[name] < len(found):
                 found[numbers[name]] = legs
         span = (bounds[0], last_s)
-        return played(text, found, start_m, self.start_s, written, span)
+        return ways_in_metres(text, found, start_m, self.start_s, written, span)
 
 
 def _bounds(text: Text, at: int, words: list[str]) -> list[float]:
     """Least and greatest time, x and y, as the first line says."""
-    values = [number(word) for word in words]
+    values = [parse_number(word) for word in words]
     if len(words) not in (6, 8) or any(value is None or not np.isfinite(value) for value in values):
-        raise text.wrong(
+        raise text.error(
             "the first line must be minTime maxTime minX maxX minY maxY, 6 numbers, of which minZ "
             "maxZ may follow",
             at,
@@ -110,7 +110,7 @@ def _bounds(text: Text, at: int, words: list[str]) -> list[float]:
 
 
 def _finite(text: Text, word: str, column: int, at: int) -> float:
-    value = number(word)
+    value = parse_number(word)
     if value is None or not np.isfinite(value):
-        raise text.wrong(f"column {column} is {shown(word)}, not a finite number", at)
+        raise text.error(f"column {column} is {quote(word)}, not a finite number", at)
     return value

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from netsim.registry import FilePath
 from netsim.rng import Streams
 from netsim.topology.mobility import Mobility, Track
-from netsim.topology.mobility._from_file import Leg, Start, played
+from netsim.topology.mobility._from_file import Leg, Start, ways_in_metres
 from netsim.traces.csv_columns import METRES, SECONDS, Columns
-from netsim.traces.geodesy import plane
+from netsim.traces.geodesy import project_to_plane
 from netsim.traces.node_ids import node_numbers
 
 _LATITUDES = ("lat", "latitude", "lat_deg", "latitude_deg")
@@ -47,7 +47,7 @@ class Trace(Mobility):
         rows = Columns.of("mobility", self.path, folder, ())
         rows.needed = ["node", "t_s", "x_m", "y_m"]
         called = [name for name in ("node", "node_id", "id") if name in rows]
-        names = rows.words(called[0] if called else "node")
+        names = rows.texts(called[0] if called else "node")
         time = rows.find("t_s", SECONDS, ("time", "timestamp"))
         t_s = rows.times(time, rows.factor(time, SECONDS))
         if self.start_s is None:
@@ -65,7 +65,9 @@ class Trace(Mobility):
         for k in order.tolist():
             if node[k] < len(found):
                 found[node[k]].append((float(t_s[k]), *place[k].tolist()))
-        return played(rows.text, found, start_m, self.start_s, words, (t_s.min(), t_s.max()))
+        return ways_in_metres(
+            rows.text, found, start_m, self.start_s, words, (t_s.min(), t_s.max())
+        )
 
     @staticmethod
     def _places(rows: Columns) -> tuple[NDArray[np.float64], list[str]]:
@@ -75,11 +77,11 @@ class Trace(Mobility):
         lon = [small[name] for name in _LONGITUDES if name in small]
         if lat and lon:
             if any(name.startswith(("x", "y")) and name[1:2] in ("", "_") for name in small):
-                raise rows.text.wrong(
+                raise rows.text.error(
                     f"has {lat[0]} and {lon[0]}, and x or y, too; take out what is not meant"
                 )
-            return plane(rows.text, rows.numbers(lat[0]), rows.numbers(lon[0])), []
+            return project_to_plane(rows.text, rows.numbers(lat[0]), rows.numbers(lon[0])), []
         axes = [rows.find("x_m", METRES), rows.find("y_m", METRES)]
         place = np.stack([rows.numbers(axis) * rows.factor(axis, METRES) for axis in axes], axis=1)
-        words = [word for pair in zip(*map(rows.words, axes), strict=True) for word in pair]
+        words = [word for pair in zip(*map(rows.texts, axes), strict=True) for word in pair]
         return place, words

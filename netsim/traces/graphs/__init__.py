@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from netsim.traces.files import Text, number, shown
+from netsim.traces.files import Text, parse_number, quote
 
 MOST_NODES = 2_500_000
 """A file may promise so many nodes: each that has no line of its own takes 300 bytes."""
@@ -79,14 +79,14 @@ class Graph:
             If there is a node of that id already.
         """
         if name in self.nodes:
-            raise self.text.wrong(f"two nodes have the id {shown(name)}", line)
+            raise self.text.error(f"two nodes have the id {quote(name)}", line)
         self.nodes[name] = values
         self.declares = True
 
     def declare_counted(self, nodes: int, line: int | None = None) -> None:
         """Add the nodes 1 to so many, of which a file states the number alone."""
         if nodes > MOST_NODES:
-            raise self.text.wrong(f"promises more than {MOST_NODES:,} nodes", line)
+            raise self.text.error(f"promises more than {MOST_NODES:,} nodes", line)
         self.nodes.update((str(k), {}) for k in range(1, nodes + 1))
         self.declares = True
 
@@ -94,8 +94,8 @@ class Graph:
         """Add an edge between declared nodes."""
         for end in (edge.a, edge.b):
             if end not in self.nodes:
-                raise self.text.wrong(
-                    f"the edge {shown(edge.a)} - {shown(edge.b)} names node {shown(end)}, which is "
+                raise self.text.error(
+                    f"the edge {quote(edge.a)} - {quote(edge.b)} names node {quote(end)}, which is "
                     "not declared",
                     edge.line,
                 )
@@ -136,9 +136,9 @@ def by_name(
     values: dict[str, str] = {}
     for name, value in found:
         if name in values:
-            raise text.wrong(
-                f"{what} has two values of {shown(name)}: {shown(values[name])} and "
-                f"{shown(value)}; leave one, or give them names of their own",
+            raise text.error(
+                f"{what} has two values of {quote(name)}: {quote(values[name])} and "
+                f"{quote(value)}; leave one, or give them names of their own",
                 line,
             )
         values[name] = value
@@ -194,10 +194,10 @@ def _degrees(graph: Graph, edge: Edge, name: str) -> tuple[float, float] | None:
         word = graph.nodes[name].get(key)
         if not word:
             return None
-        value = number(word)
+        value = parse_number(word)
         if value is None or not -most <= value <= most:
-            raise graph.text.wrong(
-                f"node {shown(name)} has {key} = {shown(word)}, which is no number of degrees; "
+            raise graph.text.error(
+                f"node {quote(name)} has {key} = {quote(word)}, which is no number of degrees; "
                 "correct it, or set distances = false",
                 edge.line,
             )

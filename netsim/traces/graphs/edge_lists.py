@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from netsim.traces.files import is_comment, number, shown, whole_number
+from netsim.traces.files import is_comment, parse_number, quote, whole_number
 from netsim.traces.graphs import Edge, Graph
 from netsim.traces.graphs.line_formats import take_adjacency_list
 from netsim.traces.remarks import note_commented
@@ -96,7 +96,7 @@ def read_edge_list(graph: Graph, columns_named: bool = False) -> None:
     ]
     if not lines:
         return
-    directed = _konect(graph, len(lines))
+    directed = _is_directed_konect(graph, len(lines))
     note_commented(text)
     columns_named = columns_named or directed is not None
     separator, header = _columns(lines[0][1])
@@ -108,10 +108,11 @@ def read_edge_list(graph: Graph, columns_named: bool = False) -> None:
         if known & {header.names[k] for k in ends}:
             header = None  # nodes that are called so
         elif not header.sure and not (
-            (known and all(number(c) is not None for c in known)) or _valued(rows[0], rows[1:])
+            (known and all(parse_number(c) is not None for c in known))
+            or _has_text_over_numbers(rows[0], rows[1:])
         ):
             if max(map(len, known | set(rows[0].cells[:2]))) > 2:
-                raise text.wrong(
+                raise text.error(
                     f"its first line may name the columns or be a link; {_HEADER}", rows[0].at
                 )
             header = None  # nodes of one or two letters
@@ -125,7 +126,7 @@ def read_edge_list(graph: Graph, columns_named: bool = False) -> None:
         _require_distinct(graph, rows[0])
         del rows[0]
     _require_complete(graph, len(rows))
-    _add(graph, rows, header, bool(directed))
+    _add_links(graph, rows, header, bool(directed))
     return
 
 
@@ -133,8 +134,9 @@ def _require_distinct(graph: Graph, header: _Row) -> None:
     """Refuse a header that calls two columns the same."""
     for name, columns in Counter(filter(None, header.cells)).items():
         if columns > 1:
-            raise graph.text.wrong(
-                f"two columns are called {shown(name)}; give them names of their own", header.at
+            raise graph.text.error(
+                f"two columns are called {quote(name)}; give them names of their own",
+                header.at,
             )
 
 
@@ -157,7 +159,7 @@ def _columns(first: str) -> tuple[str | None, _Header | None]:
 
 def _header(words: list[str]) -> _Header | None:
     """The header that a line is, if two of its words are names for the ends of a link."""
-    if any(number(word) is not None for word in words):
+    if any(parse_number(word) is not None for word in words):
         return None
     plain = [re.sub("[^a-z0-9]", "", word.lower()) for word in words]
     bare = [_AFFIXES.sub("", word.lower()) for word in words]
@@ -187,30 +189,30 @@ def _cells(graph: Graph, at: int, line: str, separator: str | None) -> list[str]
             )
             cells = [cell.strip() for cell in next(found)]
         except csv.Error:
-            raise graph.text.wrong("a quotation mark without its other half", at) from None
+            raise graph.text.error("a quotation mark without its other half", at) from None
     while cells and not cells[-1]:
         cells.pop()
     if separator is None and "\t" in line:
         by_tabs = [c for c in (cell.strip() for cell in line.split("\t")) if c]
-        if by_tabs != cells and any(number(cell) is None for cell in cells):
-            raise graph.text.wrong(
-                f"{shown(by_tabs[0])} is a name with blanks, or has two separators; {_HEADER}, "
+        if by_tabs != cells and any(parse_number(cell) is None for cell in cells):
+            raise graph.text.error(
+                f"{quote(by_tabs[0])} is a name with blanks, or has two separators; {_HEADER}, "
                 "with tabs as below",
                 at,
             )
     return cells
 
 
-def _told(rows: Sequence[_Row], cell: str) -> str:
-    """A word as errors quote it: only beneath a first line that is a link, or may be."""
+def _quote_cell(rows: Sequence[_Row], cell: str) -> str:
+    """Quote a cell for an error: only beneath a first line that is or may be a link."""
     first = rows[0].cells
-    is_link = len(first) == 2 or (len(first) > 2 and number(first[2]) is not None)
-    return shown(cell) if is_link or number(cell) is not None else "it"
+    is_link = len(first) == 2 or (len(first) > 2 and parse_number(first[2]) is not None)
+    return quote(cell) if is_link or parse_number(cell) is not None else "it"
 
 
-def _textual(row: _Row) -> bool:
+def _has_text_ids(row: _Row) -> bool:
     """Return whether the ids of a line are no numbers."""
-    return all(number(cell) is None for cell in row.cells[:2])
+    return all(parse_number(cell) is None for cell in row.cells[:2])
 
 
 def _all_ids(rows: Sequence[_Row]) -> bool:
@@ -243,7 +245,7 @@ def _is_adjacency_list(graph: Graph, rows: Sequence[_Row], separator: str | None
         return True
     if len(widths) == 1 and not (lists and (closed or _all_ids(rows))):
         return False
-    if len(rows) > 1 and _textual(rows[0]) and not _textual(rows[1]):
+    if len(rows) > 1 and _has_text_ids(rows[0]) and not _has_text_ids(rows[1]):
         return False  # a header of another kind
     single = next((row for row in rows if len(row.cells) < 2), None)
     delimiter = "" if separator is None else f', delimiter="{separator}"'
@@ -252,12 +254,12 @@ def _is_adjacency_list(graph: Graph, rows: Sequence[_Row], separator: str | None
         f'(networkx.read_adjlist(FILE{delimiter}), "edges.txt", data=False) does'
     )
     if single is not None:
-        what = _told(rows, single.cells[0] if single.cells else "")
+        what = _quote_cell(rows, single.cells[0] if single.cells else "")
         counts = "; if it is a count, put # before it" if single is rows[0] else ""
-        raise text.wrong(f"{what} is not two node ids{counts}; {remedy}", single.at)
+        raise text.error(f"{what} is not two node ids{counts}; {remedy}", single.at)
     if closed or max(widths) > 3:
         many = " to ".join(map(str, sorted({min(widths), max(widths)})))
-        raise text.wrong(
+        raise text.error(
             f"its lines have {many} words, which may be links with and "
             f"without values, or a node and all its neighbours; {remedy}; if they are links, "
             f"{_HEADER}"
@@ -279,31 +281,34 @@ def _require_edge_list(
     first_at: dict[str, int] = {}
     for at, cells in rows:
         if len(cells) < 2 or not (cells[0] and cells[1]):
-            raise text.wrong(f"{_told(rows, cells[0] if cells else '')} is not two node ids", at)
+            raise text.error(
+                f"{_quote_cell(rows, cells[0] if cells else '')} is not two node ids", at
+            )
         first_at.setdefault(cells[0], at)
         first_at.setdefault(cells[1], at)
     for cell, at in first_at.items():
         if any(cell.count(a) != cell.count(b) for a, b in ("()", "[]", "{}")):
-            raise text.wrong(
-                f"{_told(rows, cell)} is half of something in brackets; write two ids a line", at
-            )
-        if separator is not None and re.search(r"\s", cell) and f'"{cell}"' not in text.content:
-            raise text.wrong(
-                f"{_told(rows, cell)} is a name with blanks, or two columns; if it is a name, "
-                f"{_HEADER}, with the separator as below, or put names into quotation marks",
+            raise text.error(
+                f"{_quote_cell(rows, cell)} is half of something in brackets; write two ids a line",
                 at,
             )
-    texts = [cell for cell in first_at if number(cell) is None]
+        if separator is not None and re.search(r"\s", cell) and f'"{cell}"' not in text.content:
+            raise text.error(
+                f"{_quote_cell(rows, cell)} is a name with blanks, or two columns; if it is a "
+                f"name, {_HEADER}, with the separator as below, or put names into quotation marks",
+                at,
+            )
+    texts = [cell for cell in first_at if parse_number(cell) is None]
     if texts and len(texts) < len(first_at):
-        if _textual(rows[0]):
-            raise text.wrong(
+        if _has_text_ids(rows[0]):
+            raise text.error(
                 "its first line is text, and there are numbers beneath; if it names the columns, "
                 "call the two of the ids source and target; if it is a link, put a line "
                 '"source,target" above it',
                 rows[0].at,
             )
-        raise text.wrong(
-            f"{_told(rows, texts[0])} is text, and other ids are numbers; if it is no slip, "
+        raise text.error(
+            f"{_quote_cell(rows, texts[0])} is text, and other ids are numbers; if it is no slip, "
             f"{_HEADER}",
             first_at[texts[0]],
         )
@@ -318,15 +323,15 @@ def _require_no_named_matrix(graph: Graph, rows: Sequence[_Row]) -> None:
     names = [row.cells[0] for row in rows[1:] if row.cells]
     corner, first = rows[0].cells[: -len(names)], rows[0].cells[-len(names) :]
     full = max(len(row.cells) for row in rows) == len(names) + 1
-    named = not corner or (len(corner) == 1 and number(corner[0]) is None)
+    named = not corner or (len(corner) == 1 and parse_number(corner[0]) is None)
     if len(names) < 2 or first != names or not full or not named:
         return
-    if all(number(cell) is not None for row in rows[1:] for cell in row.cells[1:] if cell):
+    if all(parse_number(cell) is not None for row in rows[1:] for cell in row.cells[1:] if cell):
         frame = (
             'pandas.read_csv(FILE, sep=None, engine="python", index_col=0)'
             ".rename(index=str).fillna(0)"
         )
-        raise graph.text.wrong(
+        raise graph.text.error(
             f"is a table of {len(names)} rows and columns with their names, as an adjacency matrix "
             "is; write its links as networkx.write_edgelist(networkx.from_pandas_adjacency("
             f'{frame}), "edges.txt") does'
@@ -339,7 +344,7 @@ def _require_no_table(graph: Graph, rows: Sequence[_Row], separator: str | None)
     widths = {len(row.cells) for row in rows}
     if widths == {2}:
         return _require_no_counts(graph, rows, separator)
-    values = [[number(cell) for cell in row.cells] for row in rows]
+    values = [[parse_number(cell) for cell in row.cells] for row in rows]
     width, height = max(widths), len(rows)
     if len(widths) == 1 and width > 2 and all(v is not None for row in values for v in row):
         square = width == height and (
@@ -350,13 +355,13 @@ def _require_no_table(graph: Graph, rows: Sequence[_Row], separator: str | None)
         )
         comma = ', delimiter=","' if "," in text.content else ""
         if square:
-            raise text.wrong(
+            raise text.error(
                 f"is a square table of {height} rows and columns, as an adjacency matrix is; write "
                 "its links as networkx.write_edgelist(networkx.from_numpy_array(numpy.loadtxt"
                 f'(FILE{comma})), "edges.txt") does; if its lines are links, {_HEADER}'
             )
         if width > 4:
-            raise text.wrong(
+            raise text.error(
                 f"is a table of {width} columns of numbers, which are no links; write two ids a "
                 f"line; if the first two are ids, {_HEADER}"
             )
@@ -373,7 +378,7 @@ def _require_two_columns(graph: Graph, values: Sequence[Sequence[float | None]])
     if start in (0, 1) and first == [start + k for k in range(len(first))]:
         counted = {*second, *third}
         if any(a == b for a, b in zip(first, second, strict=True)) or not {*first} & counted:
-            raise graph.text.wrong(
+            raise graph.text.error(
                 "its first column counts the lines, and two of ids may follow; if it does, put a "
                 'line "line,source,target" above it; if the first two are ids, '
                 f"{_HEADER}"
@@ -385,7 +390,7 @@ def _require_two_columns(graph: Graph, values: Sequence[Sequence[float | None]])
         and not times & {*second, *third}
         and {*second} & {*third}
     ):
-        raise graph.text.wrong(
+        raise graph.text.error(
             "its first column may be moments, and two of ids follow: a contact trace is played by "
             '[topology] kind = "contacts"; if links are meant whenever they were, put a line '
             f'"t,source,target" above it; if the first two are ids, {_HEADER}'
@@ -405,19 +410,19 @@ def _require_no_counts(graph: Graph, rows: Sequence[_Row], separator: str | None
     ends = [n or 0 for row in cells for n in row[:2]]
     words = [-1 if n is None else n for row in cells for n in row]
     if numbered and min(ends) > 1:
-        raise text.wrong(
+        raise text.error(
             "its first line may be a link or the numbers that pandas gives columns; put # before "
             f"it if it is no link; otherwise {_HEADER}",
             rows[0].at,
         )
     if below == nodes and len(words) == 2 * links and 1 <= min(words) <= max(words) <= nodes:
-        raise text.wrong(
+        raise text.error(
             f"its first line may be the counts of METIS ({nodes} nodes, {links} links), and every "
             f"line beneath the neighbours of a node; write two node ids a line, or {_HEADER}",
             rows[0].at,
         )
     if below == links and (max(ends) < nodes or 1 <= min(ends) <= max(ends) == nodes):
-        raise text.wrong(
+        raise text.error(
             f"its first line may be a link or counts ({nodes} nodes, {links} links follow); put # "
             f"before it if it is no link; otherwise {_HEADER}",
             rows[0].at,
@@ -428,8 +433,8 @@ def _require_names(graph: Graph, rows: Sequence[_Row], by_blanks: bool) -> None:
     """Refuse names of which a line has too many, and a first line that may be a header."""
     text = graph.text
     for row in rows if by_blanks else ():
-        if len(row.cells) > 2 and number(row.cells[2]) is None and row.cells[2][:1] != "{":
-            raise text.wrong(
+        if len(row.cells) > 2 and parse_number(row.cells[2]) is None and row.cells[2][:1] != "{":
+            raise text.error(
                 "behind two names stands another word: a third node, a name with blanks, or a "
                 f"remark; {_HEADER}, with commas or tabs between the columns",
                 row.at,
@@ -437,23 +442,23 @@ def _require_names(graph: Graph, rows: Sequence[_Row], by_blanks: bool) -> None:
     head, *rest = rows
     met = {cell for row in rest for cell in row.cells[:2]}
     apart = len(rest) > 1 and not met & set(head.cells[:2]) and len(met) < 2 * len(rest)
-    if apart or _valued(head, rest):
-        raise text.wrong(
+    if apart or _has_text_over_numbers(head, rest):
+        raise text.error(
             "its first line may name the columns or be a link; if it names them, call the two of "
             'the ids source and target; if it is a link, put a line "source,target" above it',
             head.at,
         )
 
 
-def _valued(head: _Row, rest: Sequence[_Row]) -> bool:
+def _has_text_over_numbers(head: _Row, rest: Sequence[_Row]) -> bool:
     """Return whether text in the first line, behind two words, stands over numbers."""
-    over = [k for k, cell in enumerate(head.cells[2:], start=2) if number(cell) is None]
+    over = [k for k, cell in enumerate(head.cells[2:], start=2) if parse_number(cell) is None]
     return any(
-        len(row.cells) > k and number(row.cells[k]) is not None for row in rest for k in over
+        len(row.cells) > k and parse_number(row.cells[k]) is not None for row in rest for k in over
     )
 
 
-def _konect(graph: Graph, links: int) -> bool | None:
+def _is_directed_konect(graph: Graph, links: int) -> bool | None:
     """Return whether links have a direction by Konect's first lines, None where there are none.
 
     Raises
@@ -466,15 +471,15 @@ def _konect(graph: Graph, links: int) -> bool | None:
     if told is None:
         return None
     if told[1] == "bip":
-        raise graph.text.wrong(
+        raise graph.text.error(
             "is a bipartite graph of Konect, whose two sides have the same numbers; give the nodes "
             "of each side ids of their own",
             1,
         )
     counts = re.match(r"%\s*(\d+)\b", rest)
     if counts is not None and whole_number(counts[1]) != links:
-        raise graph.text.wrong(
-            f"says {shown(counts[1])} links and holds {links}; is the file complete? If it is, "
+        raise graph.text.error(
+            f"says {quote(counts[1])} links and holds {links}; is the file complete? If it is, "
             "correct the number",
             2,
         )
@@ -486,28 +491,28 @@ def _require_complete(graph: Graph, links: int) -> None:
     told = re.search(r"(?m)^#.*\bEdges:\s*(\d+)", graph.text.content[:4096])
     stated = None if told is None else whole_number(told[1])
     if stated is not None and links < stated:
-        raise graph.text.wrong(
+        raise graph.text.error(
             f"its comment says {stated} edges and it holds {links}; fetch it again, or take the "
             "comment out if you have cut it down"
         )
 
 
-def _add(graph: Graph, rows: Sequence[_Row], header: _Header, directed: bool) -> None:
+def _add_links(graph: Graph, rows: Sequence[_Row], header: _Header, directed: bool) -> None:
     """Make the links of the rows."""
     text, names = graph.text, header.names
     types = [k for k, name in enumerate(names) if name.lower() == "type"]
     found = []
     for at, cells in rows:
         if max(header.a, header.b) >= len(cells) or not (cells[header.a] and cells[header.b]):
-            raise text.wrong(f"{shown(cells[0] if cells else '')} is not two node ids", at)
+            raise text.error(f"{quote(cells[0] if cells else '')} is not two node ids", at)
         if names and len(cells) > len(names):
-            raise text.wrong(
+            raise text.error(
                 f"has {len(cells)} columns, the header {len(names)}; put names with separators "
                 "into quotation marks",
                 at,
             )
         found.append((at, cells, cells[header.a], cells[header.b]))
-    whole = _whole(graph, [(at, a, b) for at, _, a, b in found])
+    whole = _whole_number_ids(graph, [(at, a, b) for at, _, a, b in found])
     turned = {(a, b) for _, _, a, b in found}
     for at, cells, a, b in found:
         values = _values(graph, at, cells, header)
@@ -540,12 +545,12 @@ def _values(graph: Graph, at: int, cells: list[str], header: _Header) -> dict[st
             except (ValueError, SyntaxError, MemoryError, RecursionError):
                 data = None
             if not isinstance(data, dict):
-                raise graph.text.wrong("its data in { } is not what networkx writes", at)
+                raise graph.text.error("its data in { } is not what networkx writes", at)
             values |= {str(name): str(value) for name, value in data.items()}
     return values
 
 
-def _whole(graph: Graph, ends: Sequence[tuple[int, str, str]]) -> dict[str, str]:
+def _whole_number_ids(graph: Graph, ends: Sequence[tuple[int, str, str]]) -> dict[str, str]:
     """Ids such as 1.0 and 1e+00 as whole numbers, where all ids are numbers.
 
     Raises
@@ -557,15 +562,15 @@ def _whole(graph: Graph, ends: Sequence[tuple[int, str, str]]) -> dict[str, str]
     for at, *pair in ends:
         for name in pair:
             line.setdefault(name, at)
-    if any(number(name) is None for name in line):
+    if any(parse_number(name) is None for name in line):
         return {}
     found = {}
     for name, at in line.items():
         match = re.fullmatch(r"\+?(-?\d+)(\.0*)?", name)
         size = float(name)
         if match is None and not (size.is_integer() and abs(size) < 2**53):
-            raise graph.text.wrong(
-                f"{shown(name)} is no id of a node, among ids that are numbers: those are whole",
+            raise graph.text.error(
+                f"{quote(name)} is no id of a node, among ids that are numbers: those are whole",
                 at,
             )
         whole = str(int(size)) if match is None else match[1]
@@ -576,8 +581,8 @@ def _whole(graph: Graph, ends: Sequence[tuple[int, str, str]]) -> dict[str, str]
         value = found.get(name, name)
         bare = value.lstrip("0") or "0"
         if by_value.setdefault(bare, value) != value:
-            raise graph.text.wrong(
-                f"{shown(name)} and {shown(by_value[bare])} are the same number; write each id "
+            raise graph.text.error(
+                f"{quote(name)} and {quote(by_value[bare])} are the same number; write each id "
                 "in one way",
                 line[name],
             )

@@ -7,7 +7,7 @@ import re
 
 import networkx as nx
 
-from netsim.traces.files import is_comment, shown, whole_number
+from netsim.traces.files import is_comment, quote, whole_number
 from netsim.traces.graphs import MOST_NODES, Edge, Graph
 
 
@@ -24,9 +24,9 @@ def read_caida(graph: Graph) -> None:
             continue
         words = [word.strip() for word in line.split("|")]
         if len(words) not in (3, 4) or not (words[0].isdecimal() and words[1].isdecimal()):
-            raise graph.text.wrong(f"{shown(words[0])} does not begin AS|AS|relationship", at)
+            raise graph.text.error(f"{quote(words[0])} does not begin AS|AS|relationship", at)
         if words[2] not in ("-1", "0", "1", "2"):
-            raise graph.text.wrong(f"the relationship is {shown(words[2])}, not -1, 0, 1 or 2", at)
+            raise graph.text.error(f"the relationship is {quote(words[2])}, not -1, 0, 1 or 2", at)
         a, b, kind = words[:3]
         graph.nodes.setdefault(a, {})
         graph.nodes.setdefault(b, {})
@@ -48,16 +48,16 @@ def read_dimacs(graph: Graph) -> None:
             continue
         if words[0] == "p" and stated is None:
             if words[1] not in ("edge", "edges", "col", "sp", "max", "min"):
-                raise text.wrong(f"is DIMACS, of no graph but of {shown(words[1])}", at)
+                raise text.error(f"is DIMACS, of no graph but of {quote(words[1])}", at)
             nodes, stated = whole_number(words[2]), whole_number(words[3])
             graph.declare_counted(MOST_NODES + 1 if nodes is None else nodes, at)
         elif words[0] in ("e", "a") and len(words) > 2:
             values = {str(k): word for k, word in enumerate(words[3:], start=3)}
             graph.link(Edge(words[1], words[2], at, values, words[0] == "a"))
         elif words[0] not in ("n", "d", "v", "x"):
-            raise text.wrong(f"{shown(words[0])} begins no line of a graph: e or a does", at)
+            raise text.error(f"{quote(words[0])} begins no line of a graph: e or a does", at)
     if stated != len(graph.edges):
-        raise text.wrong(
+        raise text.error(
             f"says {stated} links and holds {len(graph.edges)}; is the file complete? If it is, "
             "correct the number in its line p"
         )
@@ -77,16 +77,16 @@ def read_adjacency_list(graph: Graph) -> None:
         try:
             found = nx.parse_multiline_adjlist(iter(lines))
         except (TypeError, ValueError, StopIteration, RuntimeError, SyntaxError, MemoryError):
-            raise text.wrong(
+            raise text.error(
                 "is no adjacency list of networkx: a node and how many links follow, then a line a "
                 "link; is the file complete?"
             ) from None
-        _take(graph, found)
+        _add_graph(graph, found)
     else:
-        take_adjacency_list(graph, _cut(graph, lines))
+        take_adjacency_list(graph, _split_lines(graph, lines))
 
 
-def _cut(graph: Graph, lines: list[str]) -> list[list[str]]:
+def _split_lines(graph: Graph, lines: list[str]) -> list[list[str]]:
     """The ids of every line, by the separator with which every node begins one line.
 
     Raises
@@ -100,7 +100,7 @@ def _cut(graph: Graph, lines: list[str]) -> list[list[str]]:
         alone = len(firsts) == len(rows) and all(firsts.issuperset(row) for row in rows)
         if alone and any(len(row) > 1 for row in rows):
             return rows
-    raise graph.text.wrong(
+    raise graph.text.error(
         "is no adjacency list of networkx, in which every node begins one line: it may be cut off, "
         'or have names with blanks; write its links with networkx.write_graphml(G, "graph.graphml")'
     )
@@ -116,10 +116,10 @@ def take_adjacency_list(graph: Graph, rows: list[list[str]]) -> None:
     rows : list of list of str
         Ids, without remarks.
     """
-    _take(graph, nx.parse_adjlist(list(map("\t".join, rows)), comments="\0", delimiter="\t"))
+    _add_graph(graph, nx.parse_adjlist(list(map("\t".join, rows)), comments="\0", delimiter="\t"))
 
 
-def _take(graph: Graph, found: nx.Graph) -> None:
+def _add_graph(graph: Graph, found: nx.Graph) -> None:
     for name in found.nodes:
         graph.declare(name, {})
     for a, b, values in found.edges(data=True):
@@ -142,7 +142,7 @@ def read_rocketfuel_map(graph: Graph) -> None:
             continue
         own = re.match(r"\s*(-?\d+) @(\S+)", line)
         if own is None:
-            raise graph.text.wrong("a line of a router map begins with ID @PLACE", at)
+            raise graph.text.error("a line of a router map begins with ID @PLACE", at)
         if own[1].startswith("-"):
             continue
         graph.declare(own[1], {"label": own[2]}, at)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from netsim.traces.files import Text, as_seen, shown
+from netsim.traces.files import Text, as_seen, quote
 from netsim.traces.graphs import (
     Graph,
     edge_lists,
@@ -48,23 +48,23 @@ def read_graph(text: Text, drop_self_loops: bool = False, columns_named: bool = 
     graph = Graph(text)
     name = formats.format_of(text.content)
     if name in formats.NOT_READ:
-        raise text.wrong(f"is {name}, which is not read as a graph; {formats.NOT_READ[name]}")
+        raise text.error(f"is {name}, which is not read as a graph; {formats.NOT_READ[name]}")
     _READERS.get(name, partial(edge_lists.read_edge_list, columns_named=columns_named))(graph)
     if not graph.edges:
-        raise text.wrong(
+        raise text.error(
             f"holds no edge (it is taken for {name}); an edge list has two node ids a line"
         )
     seen: dict[str, str] = {}
     for node in graph.nodes:
         if seen.setdefault(as_seen(node), node) != node:
-            raise text.wrong(
-                f"the ids {shown(ascii(seen[as_seen(node)]))} and {shown(ascii(node))} differ in "
+            raise text.error(
+                f"the ids {quote(ascii(seen[as_seen(node)]))} and {quote(ascii(node))} differ in "
                 "blanks alone, or in signs that are not seen; write them alike"
             )
     loops = [edge for edge in graph.edges if edge.a == edge.b]
     if loops and not drop_self_loops:
-        raise text.wrong(
-            f"node {shown(loops[0].a)} is linked to itself ({len(loops)} such edges); take them "
+        raise text.error(
+            f"node {quote(loops[0].a)} is linked to itself ({len(loops)} such edges); take them "
             "out, or set drop_self_loops = true",
             loops[0].line,
         )

@@ -9,7 +9,7 @@ from typing import Any
 import networkx as nx
 
 from netsim.errors import one_line
-from netsim.traces.files import is_comment, number, parsed_json, shown, whole_number
+from netsim.traces.files import is_comment, parse_number, parsed_json, quote, whole_number
 from netsim.traces.graphs import Edge, Graph
 from netsim.traces.graphs.formats import BY_NETWORKX
 from netsim.traces.graphs.xml_formats import link_values
@@ -30,17 +30,19 @@ def read_gml(graph: Graph) -> None:
     if re.search(r"(?im)^\s*multigraph\s+1\s*$", content) is None:
         content = re.sub(r"(?im)^([ \t]*)graph\s*\[", r"\1graph [ multigraph 1", content, count=1)
     if len(re.findall(r"(?im)^\s*graph\s*\[", content)) > 1:
-        raise text.wrong("holds several graphs; leave the one that is meant")
+        raise text.error("holds several graphs; leave the one that is meant")
     ascii_only = content.encode("ascii", "xmlcharrefreplace").decode("ascii")
     try:
         found = nx.parse_gml(ascii_only.splitlines(), label="id")
     except RecursionError:
-        raise text.wrong("is nested too deeply; write it as GraphML") from None
+        raise text.error("is nested too deeply; write it as GraphML") from None
     except (nx.NetworkXError, LookupError, ValueError, TypeError, AttributeError) as error:
         line = re.search(r"line (\d+)|\((\d+), \d+\)", str(error))
         at = None if line is None else int(line[1] or line[2])
-        raise text.wrong(f"is not valid GML ({_said(error)}); is the file complete?", at) from None
-    _take(graph, found)
+        raise text.error(
+            f"is not valid GML ({_error_words(error)}); is the file complete?", at
+        ) from None
+    _add_graph(graph, found)
 
 
 def read_json(graph: Graph) -> None:
@@ -55,40 +57,40 @@ def read_json(graph: Graph) -> None:
     try:
         found = parsed_json(text.content)
     except RecursionError:
-        raise text.wrong("is nested too deeply; write it as GraphML") from None
+        raise text.error("is nested too deeply; write it as GraphML") from None
     except json.JSONDecodeError as error:
-        raise text.wrong(
+        raise text.error(
             f"is not valid JSON at column {error.colno}; is the file complete?", error.lineno
         ) from None
     except ValueError as error:
-        raise text.wrong(str(error)) from None
+        raise text.error(str(error)) from None
     if not isinstance(found, dict):
-        raise text.wrong(
+        raise text.error(
             "is a list in JSON, of which nothing says what it is; "
             + BY_NETWORKX.format(out="graph.graphml", read="networkx.Graph of your pairs")
         )
     keys = [k for k in ("links", "edges") if isinstance(found.get(k), list)]
     if len(keys) == 2 and found["links"] != found["edges"]:
-        raise text.wrong("has links and edges, which differ; leave the list that is meant")
+        raise text.error("has links and edges, which differ; leave the list that is meant")
     key = next(iter(keys), None)
     nodes = found.get("nodes")
     try:
         if key is not None and isinstance(nodes, list):
             _require_declared(graph, nodes, found[key])
-            _take(graph, nx.node_link_graph(found | {"multigraph": True}, edges=key))
+            _add_graph(graph, nx.node_link_graph(found | {"multigraph": True}, edges=key))
         elif isinstance(found.get("adjacency"), list) and isinstance(nodes, list):
-            _take(graph, nx.adjacency_graph(found), len(nodes))
+            _add_graph(graph, nx.adjacency_graph(found), len(nodes))
         elif isinstance(found.get("elements"), dict | list):
             _read_cytoscape(graph, found)
         else:
-            raise text.wrong(
+            raise text.error(
                 "is JSON, but no graph: node-link data has a list nodes with an id each, and a "
                 "list links (or edges) with source and target"
             )
     except (nx.NetworkXError, LookupError, TypeError, ValueError, AttributeError) as error:
-        raise text.wrong(
+        raise text.error(
             f"is JSON whose nodes and links networkx can't read ({type(error).__name__}: "
-            f"{_said(error)}); each node needs an id, each link source and target"
+            f"{_error_words(error)}); each node needs an id, each link source and target"
         ) from None
 
 
@@ -98,14 +100,14 @@ def _require_declared(graph: Graph, nodes: list[Any], links: list[Any]) -> None:
     known = set(ids)
     if len(known) < len(ids):
         twice, _ = Counter(ids).most_common(1)[0]
-        raise graph.text.wrong(f"two nodes have the id {shown(str(twice))}")
+        raise graph.text.error(f"two nodes have the id {quote(str(twice))}")
     for at, link in enumerate(links):
         for end in ("source", "target"):
             if end not in link:
-                raise graph.text.wrong(f"link {at} (counted from 0) has no {end}")
+                raise graph.text.error(f"link {at} (counted from 0) has no {end}")
             if _id(link[end]) not in known:
-                raise graph.text.wrong(
-                    f"link {at} (counted from 0) names node {shown(str(link[end]))}, which is not "
+                raise graph.text.error(
+                    f"link {at} (counted from 0) names node {quote(str(link[end]))}, which is not "
                     "declared"
                 )
 
@@ -128,14 +130,14 @@ def _read_cytoscape(graph: Graph, found: dict[str, Any]) -> None:
     nodes = [data for data in every if "source" not in data]
     key = "value" if all("value" in data for data in nodes) and "data" in found else "id"
     for data in nodes:
-        graph.declare(str(data[key]), _words(data))
+        graph.declare(str(data[key]), _as_texts(data))
     for data in every:
         if "source" in data:
             a, b = str(data["source"]), str(data["target"])
-            graph.link(Edge(a, b, None, _words(data), found.get("directed") is True))
+            graph.link(Edge(a, b, None, _as_texts(data), found.get("directed") is True))
 
 
-def _take(graph: Graph, found: nx.Graph, declared: int | None = None) -> None:
+def _add_graph(graph: Graph, found: nx.Graph, declared: int | None = None) -> None:
     """The nodes and links that networkx has read; numbers become words.
 
     Raises
@@ -144,21 +146,21 @@ def _take(graph: Graph, found: nx.Graph, declared: int | None = None) -> None:
         If it has made other nodes than so many that are declared.
     """
     if declared is not None and len(found) != declared:
-        raise graph.text.wrong(
+        raise graph.text.error(
             f"declares {declared} nodes, and its links name {len(found)}; declare each node once"
         )
     for name, values in found.nodes(data=True):
-        graph.declare(str(name), _words(values))
+        graph.declare(str(name), _as_texts(values))
     for a, b, values in found.edges(data=True):
-        graph.link(Edge(str(a), str(b), None, _words(values), found.is_directed()))
+        graph.link(Edge(str(a), str(b), None, _as_texts(values), found.is_directed()))
 
 
-def _words(values: dict[Any, Any]) -> _Values:
+def _as_texts(values: dict[Any, Any]) -> _Values:
     return {str(key): "" if value is None else str(value) for key, value in values.items()}
 
 
-def _said(error: Exception) -> str:
-    """Words of a library about a file, without its quotations."""
+def _error_words(error: Exception) -> str:
+    """Error text of a library about a file, without what it quotes."""
     return one_line(re.sub(r"(['\"]).*\1", "...", str(error), flags=re.DOTALL)[:80])
 
 
@@ -177,10 +179,10 @@ def read_pajek(graph: Graph) -> None:
         if is_comment(line) or line.lstrip().startswith("/*"):
             continue
         if line.count('"') % 2:
-            raise text.wrong("a quotation mark without its other half", at)
+            raise text.error("a quotation mark without its other half", at)
         words = [a or b for a, b in re.findall(r'"([^"]*)"|(\S+)', line)]
         if any(word.startswith("[") for word in words):
-            raise text.wrong("has times: links that come and go; cut out one moment", at)
+            raise text.error("has times: links that come and go; cut out one moment", at)
         if words[0].startswith("*"):
             section, count = _pajek_section(graph, words, count, at)
             continue
@@ -188,19 +190,19 @@ def read_pajek(graph: Graph) -> None:
         if section == "*matrix":
             row += 1
             if len(words) != count or row > (count or 0):
-                raise text.wrong(f"row {row} of the matrix has {len(words)} of {count} numbers", at)
+                raise text.error(f"row {row} of the matrix has {len(words)} of {count} numbers", at)
             for column, word in enumerate(words, start=1):
-                value = number(word)
+                value = parse_number(word)
                 if value is None or value != value:
-                    raise text.wrong(f"{shown(word)} is no number", at)
+                    raise text.error(f"{quote(word)} is no number", at)
                 if value:
                     graph.link(Edge(str(row), str(column), at, {"weight": word}, True))
         elif section == "*vertices":
             if words[0] not in graph.nodes:
-                raise text.wrong(f"vertex {shown(words[0])} is not among 1 to {count}", at)
+                raise text.error(f"vertex {quote(words[0])} is not among 1 to {count}", at)
             graph.nodes[words[0]] |= {"label": words[1]} if len(words) > 1 else {}
         elif len(ids) < 2 or section == "":
-            raise text.wrong(f"{shown(words[0])} is no link of two vertices", at)
+            raise text.error(f"{quote(words[0])} is no link of two vertices", at)
         else:
             values = {str(k): v for k, v in enumerate(words[2:], start=3)}
             values |= {"weight": words[2]} if len(words) > 2 and len(ids) == 2 else {}
@@ -208,9 +210,9 @@ def read_pajek(graph: Graph) -> None:
             for other in ids[1:]:
                 graph.link(Edge(ids[0], other, at, values, section.startswith("*arcs")))
     if count is None:
-        raise text.wrong("has no *Vertices with their number")
+        raise text.error("has no *Vertices with their number")
     if section == "*matrix" and row != count:
-        raise text.wrong(f"its matrix has {row} of {count} rows; is the file complete?")
+        raise text.error(f"its matrix has {row} of {count} rows; is the file complete?")
 
 
 def _pajek_section(
@@ -221,12 +223,12 @@ def _pajek_section(
     if section == "*vertices":
         stated = whole_number(words[1]) if len(words) > 1 else None
         if count is not None or stated is None:
-            raise text.wrong("*Vertices needs to stand once, with their number", at)
+            raise text.error("*Vertices needs to stand once, with their number", at)
         graph.declare_counted(stated, at)
         return section, stated
     if section not in ("*network", "*arcs", "*edges", "*arcslist", "*edgeslist", "*matrix"):
-        raise text.wrong(
-            f"the section {shown(words[0])} is not read; leave the *Vertices and *Edges or *Arcs "
+        raise text.error(
+            f"the section {quote(words[0])} is not read; leave the *Vertices and *Edges or *Arcs "
             "of one network",
             at,
         )
@@ -252,7 +254,7 @@ def read_matrix_market(graph: Graph) -> None:
         or field not in ("real", "double", "integer", "pattern")
         or symmetry not in ("general", "symmetric", "skew-symmetric")
     ):
-        raise text.wrong(
+        raise text.error(
             "is no matrix of real numbers (coordinate or array; real, integer or pattern; general "
             "or symmetric); write which nodes are linked",
             1,
@@ -260,10 +262,10 @@ def read_matrix_market(graph: Graph) -> None:
     at, words = rows[0] if rows else (1, [])
     sizes = [whole_number(word) for word in words]
     if len(sizes) != (3 if layout == "coordinate" else 2) or None in sizes:
-        raise text.wrong("has no line of its size: rows, columns, entries", at)
+        raise text.error("has no line of its size: rows, columns, entries", at)
     nodes, columns, *stated = (size or 0 for size in sizes)
     if nodes != columns:
-        raise text.wrong(
+        raise text.error(
             f"has {nodes:,} rows and {columns:,} columns: only a square matrix links nodes to "
             "nodes",
             at,
@@ -273,7 +275,7 @@ def read_matrix_market(graph: Graph) -> None:
     if symmetry == "skew-symmetric" and not stated:
         entries -= nodes
     if entries != len(rows) - 1:
-        raise text.wrong(
+        raise text.error(
             f"says {entries:,} entries and holds {len(rows) - 1:,}; is the file complete?", at
         )
     graph.declare_counted(nodes, at)
@@ -287,9 +289,9 @@ def read_matrix_market(graph: Graph) -> None:
             i, j, value = (*words, "1" if field == "pattern" else "", "")[:3]
             if len(words) != (2 if field == "pattern" else 3):
                 value = ""
-        found = number(value)
+        found = parse_number(value)
         if found is None or found != found:
-            raise text.wrong(f"{shown(words[0])} begins no entry of the matrix", at)
+            raise text.error(f"{quote(words[0])} begins no entry of the matrix", at)
         if found:
             graph.link(Edge(i, j, at, {"weight": value}, not both))
 
@@ -305,11 +307,11 @@ def read_sndlib(graph: Graph) -> None:
         if section == "NODES":
             name, *place = groups
             if len(place) not in (0, 2):
-                raise text.wrong(f"node {shown(name)} has {len(place)} coordinates", at)
+                raise text.error(f"node {quote(name)} has {len(place)} coordinates", at)
             graph.declare(name, dict(zip(("Longitude", "Latitude"), place, strict=False)), at)
         elif section == "LINKS":
             if len(groups) < 3 or words[1] != "(" or words[4:5] != [")"]:
-                raise text.wrong(f"link {shown(groups[0])} is not ID ( FROM TO ) ...", at)
+                raise text.error(f"link {quote(groups[0])} is not ID ( FROM TO ) ...", at)
             _, a, b, *data = groups
             names = (
                 *("pre_installed_capacity", "pre_installed_capacity_cost"),
@@ -330,12 +332,12 @@ def _sndlib_lines(graph: Graph) -> Iterator[tuple[str, int, list[str]]]:
         words = re.findall(r"[()]|[^\s()]+", line)
         before, depth = depth, depth + words.count("(") - words.count(")")
         if depth < 0 or (before == 0 and (words[0] in "()" or words[1:2] != ["("])):
-            raise graph.text.wrong(f"{shown(words[0])} begins no section", at)
+            raise graph.text.error(f"{quote(words[0])} begins no section", at)
         if before == 0:
             section = words[0]
         elif section in ("NODES", "LINKS") and words != [")"]:
             if words[0] in "()" or depth != before:
-                raise graph.text.wrong(f"{shown(words[0])} is no entry of {section}", at)
+                raise graph.text.error(f"{quote(words[0])} is no entry of {section}", at)
             yield section, at, words
     if depth:
-        raise graph.text.wrong(f"the section {shown(section)} never ends; is the file complete?")
+        raise graph.text.error(f"the section {quote(section)} never ends; is the file complete?")

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from netsim.traces.files import Text, shown, whole_number
+from netsim.traces.files import Text, quote, whole_number
 from netsim.traces.graphs import Edge, Graph, by_name
 
 MOST_ELEMENTS = 3_000_000
@@ -38,15 +38,15 @@ class _Element:
         """Its own text, without blanks around it."""
         return "".join(self.words).strip()
 
-    def all(self, tag: str) -> "Iterator[_Element]":
+    def children_of(self, tag: str) -> "Iterator[_Element]":
         """Its children of one tag."""
         return (child for child in self.children if child.tag == tag)
 
-    def under(self, *tags: str) -> "list[_Element]":
+    def descendants(self, *tags: str) -> "list[_Element]":
         """Its descendants along a path of tags."""
         found = [self]
         for tag in tags:
-            found = [child for parent in found for child in parent.all(tag)]
+            found = [child for parent in found for child in parent.children_of(tag)]
         return found
 
 
@@ -62,9 +62,9 @@ def _parsed(text: Text) -> _Element:
         nonlocal left
         left -= 1
         if left < 0:
-            raise text.wrong(f"has more than {MOST_ELEMENTS:,} elements; cut it down")
-        line, own = parser.CurrentLineNumber, {_bare(k): v for k, v in attributes.items()}
-        open_.append(_Element(_bare(tag), line, own))
+            raise text.error(f"has more than {MOST_ELEMENTS:,} elements; cut it down")
+        line, own = parser.CurrentLineNumber, {_local_name(k): v for k, v in attributes.items()}
+        open_.append(_Element(_local_name(tag), line, own))
         open_[-2].children.append(open_[-1])
 
     def end(_: str) -> None:
@@ -74,7 +74,7 @@ def _parsed(text: Text) -> _Element:
         open_[-1].words.append(data)
 
     def entity(*_: object) -> None:
-        raise text.wrong(
+        raise text.error(
             "declares entities of its own (<!ENTITY ...>); write what they stand for in their "
             "place",
             parser.CurrentLineNumber,
@@ -85,7 +85,7 @@ def _parsed(text: Text) -> _Element:
     try:
         parser.Parse(text.content.lstrip().encode(), True)
     except expat.ExpatError as error:
-        raise text.wrong(
+        raise text.error(
             f"is not valid XML at column {error.offset + 1}: {expat.ErrorString(error.code)}; is "
             "the file complete?",
             error.lineno,
@@ -93,7 +93,7 @@ def _parsed(text: Text) -> _Element:
     return top.children[0]
 
 
-def _bare(name: str) -> str:
+def _local_name(name: str) -> str:
     return name.rpartition("}")[2]
 
 
@@ -109,8 +109,8 @@ def read_graphml(graph: Graph) -> None:
     """
     text = graph.text
     root = _parsed(text)
-    keys = list(root.all("key"))
-    names = _names(text, ((key.get.get("id", ""), _key_name(key), key.line) for key in keys))
+    keys = list(root.children_of("key"))
+    names = _data_names(text, ((key.get.get("id", ""), _key_name(key), key.line) for key in keys))
     defaults = {
         of: by_name(
             text,
@@ -118,51 +118,51 @@ def read_graphml(graph: Graph) -> None:
                 (_key_name(key), default.text)
                 for key in keys
                 if key.get.get("for", "all") in (of, "all")
-                for default in key.all("default")
+                for default in key.children_of("default")
             ),
             f"every {of} by default",
             None,
         )
         for of in ("node", "edge")
     }
-    bodies = list(root.all("graph"))
+    bodies = list(root.children_of("graph"))
     if len(bodies) != 1:
         if not bodies:
-            raise text.wrong("holds no <graph>")
-        raise text.wrong(f"holds {len(bodies)} graphs; leave the one that is meant", bodies[1].line)
+            raise text.error("holds no <graph>")
+        raise text.error(f"holds {len(bodies)} graphs; leave the one that is meant", bodies[1].line)
     [body] = bodies
     for element in body.children:
         if element.tag == "hyperedge":
-            raise text.wrong(
+            raise text.error(
                 "holds a <hyperedge>, a link of any number of nodes; write an <edge> for each "
                 "pair that it links",
                 element.line,
             )
-        nested = next(element.all("graph"), None)
+        nested = next(element.children_of("graph"), None)
         if nested is not None:
-            raise text.wrong(
+            raise text.error(
                 f"a graph lies inside of a <{element.tag}>; put its nodes and edges into the outer "
                 "one (yEd: ungroup)",
                 nested.line,
             )
 
     def values(element: _Element) -> dict[str, str]:
-        keyed = ((data.get.get("key", ""), data.text) for data in element.all("data"))
+        keyed = ((data.get.get("key", ""), data.text) for data in element.children_of("data"))
         own = ((names.get(key, key), value) for key, value in keyed)
         return defaults[element.tag] | by_name(text, own, f"this {element.tag}", element.line)
 
-    _require_number(text, body, "parse.nodes", len(body.under("node")))
-    _require_number(text, body, "parse.edges", len(body.under("edge")))
+    _require_number(text, body, "parse.nodes", len(body.descendants("node")))
+    _require_number(text, body, "parse.edges", len(body.descendants("edge")))
     both = body.get.get("edgedefault", "undirected") != "directed"
-    for node in body.all("node"):
-        graph.declare(_stated(text, node, "id"), values(node), node.line)
-    for edge in body.all("edge"):
+    for node in body.children_of("node"):
+        graph.declare(_required_value(text, node, "id"), values(node), node.line)
+    for edge in body.children_of("edge"):
         directed = edge.get.get("directed", "false" if both else "true").lower() in ("true", "1")
-        a, b = _stated(text, edge, "source"), _stated(text, edge, "target")
+        a, b = _required_value(text, edge, "source"), _required_value(text, edge, "target")
         graph.link(Edge(a, b, edge.line, values(edge), directed))
 
 
-def _names(text: Text, found: Iterable[tuple[str, str, int]]) -> dict[str, str]:
+def _data_names(text: Text, found: Iterable[tuple[str, str, int]]) -> dict[str, str]:
     """Names of data by id.
 
     Raises
@@ -173,7 +173,7 @@ def _names(text: Text, found: Iterable[tuple[str, str, int]]) -> dict[str, str]:
     names: dict[str, str] = {}
     for key, name, line in found:
         if key in names:
-            raise text.wrong(f"two declarations of data have the id {shown(key)}", line)
+            raise text.error(f"two declarations of data have the id {quote(key)}", line)
         names[key] = name
     return names
 
@@ -186,19 +186,19 @@ def _require_number(text: Text, body: _Element, key: str, found: int) -> None:
     """Refuse a count that is not that of the elements; words that are no number are left aside."""
     stated = whole_number(body.get.get(key, ""))
     if stated is not None and stated != found:
-        raise text.wrong(
+        raise text.error(
             f'says {key} = "{stated}" and holds {found}; is the file complete? If it is, correct '
             "the number",
             body.line,
         )
 
 
-def _stated(text: Text, element: _Element, key: str) -> str:
+def _required_value(text: Text, element: _Element, key: str) -> str:
     value = element.get.get(key, "")
     if not value:
         article = "an" if element.tag[0] in "aeiou" else "a"
         word = "an id" if key == "id" else f"a {key}"
-        raise text.wrong(f"{article} <{element.tag}> without {word}", element.line)
+        raise text.error(f"{article} <{element.tag}> without {word}", element.line)
     return value
 
 
@@ -212,54 +212,58 @@ def read_gexf(graph: Graph) -> None:
     """
     text = graph.text
     root = _parsed(text)
-    bodies = list(root.all("graph"))
+    bodies = list(root.children_of("graph"))
     if len(bodies) != 1:
-        raise text.wrong(f"holds {len(bodies)} <graph>; one is read")
+        raise text.error(f"holds {len(bodies)} <graph>; one is read")
     [body] = bodies
     if body.get.get("mode") == "dynamic":
-        raise text.wrong(
+        raise text.error(
             'mode = "dynamic": its links come and go; export one moment of it from Gephi',
             body.line,
         )
     titles: dict[str, dict[str, str]] = {}
     defaults: dict[str, dict[str, str]] = {}
     for of in ("node", "edge"):
-        tables = (t for t in body.all("attributes") if t.get.get("class", "") == of)
+        tables = (t for t in body.children_of("attributes") if t.get.get("class", "") == of)
         keys = [
             (key, key.get.get("title", key.get.get("id", "")))
             for table in tables
-            for key in table.all("attribute")
+            for key in table.children_of("attribute")
         ]
-        titles[of] = _names(text, ((key.get.get("id", ""), name, key.line) for key, name in keys))
-        stated = ((name, default.text) for key, name in keys for default in key.all("default"))
+        titles[of] = _data_names(
+            text, ((key.get.get("id", ""), name, key.line) for key, name in keys)
+        )
+        stated = (
+            (name, default.text) for key, name in keys for default in key.children_of("default")
+        )
         defaults[of] = by_name(text, stated, f"every {of} by default", None)
 
     def values(element: _Element) -> dict[str, str]:
         own = {k: v for k, v in element.get.items() if k in ("label", "weight")}
         keyed = (
             (value.get.get("for", value.get.get("id", "")), value.get.get("value", ""))
-            for value in element.under("attvalues", "attvalue")
+            for value in element.descendants("attvalues", "attvalue")
         )
         stated = ((titles[element.tag].get(key, key), value) for key, value in keyed)
         own |= by_name(text, stated, f"this {element.tag}", element.line)
         return defaults[element.tag] | own
 
     def nodes(parent: _Element) -> Iterator[_Element]:
-        waiting = parent.under("nodes", "node")[::-1]
+        waiting = parent.descendants("nodes", "node")[::-1]
         while waiting:
             node = waiting.pop()
             yield node
-            waiting += node.under("nodes", "node")[::-1]
+            waiting += node.descendants("nodes", "node")[::-1]
 
     for node in nodes(body):
-        graph.declare(_stated(text, node, "id"), values(node), node.line)
+        graph.declare(_required_value(text, node, "id"), values(node), node.line)
     kind = body.get.get("defaultedgetype", "undirected")
-    for edge in body.under("edges", "edge"):
+    for edge in body.descendants("edges", "edge"):
         directed = edge.get.get("type", kind) == "directed"
-        a, b = _stated(text, edge, "source"), _stated(text, edge, "target")
+        a, b = _required_value(text, edge, "source"), _required_value(text, edge, "target")
         graph.link(Edge(a, b, edge.line, values(edge), directed))
     for element, found in (("nodes", len(graph.nodes)), ("edges", len(graph.edges))):
-        for counted in body.all(element):
+        for counted in body.children_of(element):
             _require_number(text, counted, "count", found)
 
 
@@ -277,21 +281,21 @@ def read_sndlib_xml(graph: Graph) -> None:
     """Read a network of SNDlib (Orlowski et al., Networks 2010) in XML: its nodes and links."""
     text = graph.text
     root = _parsed(text)
-    places = root.under("networkStructure", "nodes")
+    places = root.descendants("networkStructure", "nodes")
     on_earth = any(p.get.get("coordinatesType", "geographical") == "geographical" for p in places)
     names = ("Longitude", "Latitude") if on_earth else ("x", "y")
-    for node in root.under("networkStructure", "nodes", "node"):
+    for node in root.descendants("networkStructure", "nodes", "node"):
         own: dict[str, str] = {}
         for name, tag in zip(names, ("x", "y"), strict=True):
-            for coordinate in node.under("coordinates", tag):
+            for coordinate in node.descendants("coordinates", tag):
                 own[name] = coordinate.text
-        graph.declare(_stated(text, node, "id"), own, node.line)
-    for link in root.under("networkStructure", "links", "link"):
+        graph.declare(_required_value(text, node, "id"), own, node.line)
+    for link in root.descendants("networkStructure", "links", "link"):
         ends = []
         for tag in ("source", "target"):
-            stated = [end.text for end in link.all(tag) if end.text]
+            stated = [end.text for end in link.children_of(tag) if end.text]
             if len(stated) != 1:
-                raise text.wrong(f"a <link> without one <{tag}>", link.line)
+                raise text.error(f"a <link> without one <{tag}>", link.line)
             ends.append(stated[0])
         graph.link(
             Edge(
@@ -299,7 +303,10 @@ def read_sndlib_xml(graph: Graph) -> None:
                 ends[1],
                 link.line,
                 link_values(
-                    {name: [e.text for e in link.under(*way)] for name, way in _OF_LINKS.items()}
+                    {
+                        name: [e.text for e in link.descendants(*way)]
+                        for name, way in _OF_LINKS.items()
+                    }
                 ),
             )
         )

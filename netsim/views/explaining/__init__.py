@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import cast
 
-from netsim.registry import modules
+from netsim.registry import public_modules
 from netsim.views.explaining import causes
 from netsim.views.explaining.evidence import Evidence
 from netsim.views.explaining.findings import HARM, MINOR, OUTLOOK, PACE, Finding
@@ -29,7 +29,7 @@ def explained(folder: Path) -> tuple[Evidence, list[Finding]]:
     """
     run = Evidence(folder)
     found: list[Finding] = []
-    for module in modules(causes.__name__).values():
+    for module in public_modules(causes.__name__).values():
         find = cast(Callable[[Evidence], Iterable[Finding]], module.find)
         run.begin()
         found += find(run)

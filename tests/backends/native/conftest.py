@@ -13,7 +13,7 @@ from netsim.backends.native import build
 from netsim.backends.native.data import Data, Rows, Steps
 from netsim.backends.native.feature_training import FeatureTraining
 from netsim.backends.native.kernel import Kernel
-from netsim.backends.native.library import Library, LibraryMissingError, load
+from netsim.backends.native.library import Library, LibraryMissingError, load_library
 from netsim.backends.native.records import Loss
 from netsim.learning import optimizers
 from netsim.learning.architecture import Architecture
@@ -26,7 +26,7 @@ SAMPLES = 60
 def library():
     """The library of this installation; where there is none, one that is built for the tests."""
     try:
-        return load()
+        return load_library()
     except LibraryMissingError:
         folder = Path(tempfile.gettempdir()) / f"netsim-native-{build.fingerprint()}"
         try:

@@ -6,9 +6,9 @@ import torch.nn.functional as F
 from torch import nn
 
 from netsim.api import VIEW_DRAWS, Augmentation, loss, supervised_contrastive_loss, two_views
-from netsim.backends.native.library import load, why_missing
+from netsim.backends.native.library import load_library, why_missing
 from netsim.backends.native.training import NativeTraining
-from netsim.backends.native.views import natively
+from netsim.backends.native.views import use_variant
 from netsim.protocols.augmentation import view
 
 pytestmark = pytest.mark.skipif(why_missing() is not None, reason=str(why_missing()))
@@ -275,7 +275,7 @@ def test_views_are_those_of_pytorch(shape):
     )
     how = Augmentation(hue=1.0)
     wanted = view(x, uniforms, how, scale)
-    for variant in load().variants:
-        with natively(variant):
+    for variant in load_library().variants:
+        with use_variant(variant):
             found = view(x, uniforms, how, scale)
         assert (found - wanted).abs().max() < 1e-12

@@ -182,7 +182,7 @@ def test_the_kernel_moves_images_itself(program, build, play, monkeypatch):
     found = play(built, program, "native").values
     refuse = lambda *args: pytest.fail("images are moved before the kernel reads them")  # noqa: E731
     with monkeypatch.context() as patch:
-        patch.setattr(Portions, "_changed", refuse)
+        patch.setattr(Portions, "_changed_samples", refuse)
         again = play(built, program, "native").values
     monkeypatch.setattr(Kernel, "moves_images", False)
     before = play(built, program, "native").values

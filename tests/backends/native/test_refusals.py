@@ -75,7 +75,7 @@ def test_unknown_modules_are_named(words):
 def test_without_a_library_it_says_why(monkeypatch, tmp_path):
     monkeypatch.setenv(native_library.PATH_VARIABLE, str(tmp_path / "none.so"))
     with pytest.raises(native_library.LibraryMissingError, match=r"none\.so: build it with"):
-        native_library.load()
+        native_library.load_library()
     (tmp_path / "none.so").write_text("no library")
     assert "can't be loaded" in native_library.why_missing()
 

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from netsim import engine, world
-from netsim.backends.native.library import load, why_missing
+from netsim.backends.native.library import load_library, why_missing
 from netsim.backends.route import Route
 from netsim.scenario import from_dict
 
@@ -116,8 +116,10 @@ def test_the_instruction_set_is_pinned_and_another_is_told_where_it_is_missing(t
     summary = engine.play(world.build(asked), asked.algorithm[0], tmp_path / "run")
     assert summary["engine"]["backend"] == "native"
     text = (tmp_path / "run" / "scenario.toml").read_text()
-    assert f'train = "native/{load().variant().name}"' in text
-    strange = next(n for n in ("neon", "avx512") if n not in {v.name for v in load().variants})
+    assert f'train = "native/{load_library().variant().name}"' in text
+    strange = next(
+        n for n in ("neon", "avx512") if n not in {v.name for v in load_library().variants}
+    )
     name = next(line for line in text.splitlines() if "[run.routes." in line).split('"')[1]
     route = Route(train=f"native/{strange}").model_dump(exclude_none=True)
     again = from_dict({**tables(), "run": {"routes": {name: route}}})
@@ -125,7 +127,7 @@ def test_the_instruction_set_is_pinned_and_another_is_told_where_it_is_missing(t
     assert other["parameters_sha256"] == summary["parameters_sha256"]  # of the best one here
     environment = json.loads((tmp_path / "other" / "environment.json").read_text())
     [told] = environment["routes"].values()
-    assert told["train"] == f"native/{load().variant().name}"
+    assert told["train"] == f"native/{load_library().variant().name}"
     assert f'train = "native/{strange}": it does not run on this machine' in told["advice"]
     assert "numbers may differ" in told["advice"]
 

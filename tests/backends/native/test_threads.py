@@ -39,14 +39,14 @@ def test_processes_side_by_side_share_the_cores(quota, monkeypatch):
 def test_threads_that_halve_the_time_are_taken_for_every_call():
     sharing = Sharing()
     for _ in range(50):
-        assert sharing.pays()
+        assert sharing.is_worthwhile()
         sharing.note(2, 0.5, 1.0)
 
 
 def test_threads_that_hold_each_other_up_are_tried_ever_more_seldom_until_they_pay_again():
     sharing, tried = Sharing(), []
     for call in range(400):
-        if sharing.pays():
+        if sharing.is_worthwhile():
             tried.append(call)
             sharing.note(2, 5.0, 1.0)
         else:
@@ -54,15 +54,15 @@ def test_threads_that_hold_each_other_up_are_tried_ever_more_seldom_until_they_p
     assert len(tried) < 6
     assert tried[1] == FIRST_PAUSE + 1
     for _ in range(2000):
-        shared = sharing.pays()
+        shared = sharing.is_worthwhile()
         sharing.note(2 if shared else 1, 0.5 if shared else 1.0, 1.0)
-    assert all(sharing.pays() for _ in range(5))
+    assert all(sharing.is_worthwhile() for _ in range(5))
 
 
 def test_on_busy_cores_threads_pay_if_they_are_quicker_than_one_of_them_there():
     sharing, shared = Sharing(), 0
     for _ in range(500):
-        if sharing.pays():
+        if sharing.is_worthwhile():
             shared += 1
             sharing.note(2, 1.1, 1.0)
         else:

@@ -18,7 +18,7 @@ from torch import nn
 from algorithms import fedclassavg, fedproto, pfedgraph
 from netsim.api import augmented_cross_entropy, batched
 from netsim.backends import job_types
-from netsim.backends.dispatch import choose
+from netsim.backends.dispatch import choose_routes
 from netsim.backends.grouping import GroupedExecution
 from netsim.backends.job_types.apply import Apply
 from netsim.backends.job_types.batch_gradient import BatchGradient
@@ -58,7 +58,7 @@ CLIPPED = Optimizer("sgd", 0.1, 0.9, clip_norm=1.0)
 @pytest.fixture(autouse=True)
 def values_are_not_compared(monkeypatch):
     """Fake tensors hold no numbers by which a backend could be compared with plain PyTorch."""
-    monkeypatch.setattr(GroupedExecution, "_agrees", lambda backend, jobs: True)
+    monkeypatch.setattr(GroupedExecution, "_agrees_with_plain", lambda backend, jobs: True)
 
 
 class Bench:
@@ -85,7 +85,7 @@ class Bench:
         nodes_rows = [NodeRows(r, r, r) for r in rows]
         self.shards = Shards(x, y, nodes_rows, {}, BATCH, streams, scale)
         self.architecture = build_architecture("model", make(), GPU, dtype, CLASSES)
-        routes = choose({self.architecture: nodes}, BATCH, "stacked", {}, {})
+        routes = choose_routes({self.architecture: nodes}, BATCH, "stacked", {}, {})
         self.backend = Stacked(self.shards, streams, routes, GPU, dtype)
         self.scheduler = Scheduler(self.backend, Limits(10**9, 10**9), lambda: 0, ReplaceColumns)
         self.size = self.architecture.num_values

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from netsim.backends.parameter_store import ParameterStore, Slab, padded
+from netsim.backends.parameter_store import ParameterStore, Slab, padded_length
 from netsim.backends.stacked import mixing
 from netsim.learning.refs import Cell, Ref
 
@@ -24,7 +24,7 @@ def cell(value):
 
 def rows(*values):
     numbers = torch.tensor(values, dtype=torch.float64).unsqueeze(1)
-    return torch.nn.functional.pad(numbers.expand(-1, LENGTH), (0, padded(LENGTH) - LENGTH))
+    return torch.nn.functional.pad(numbers.expand(-1, LENGTH), (0, padded_length(LENGTH) - LENGTH))
 
 
 def test_a_slot_is_used_again_once_its_value_is_dead(store):
@@ -105,7 +105,7 @@ def test_a_mixture_takes_no_slot_until_somebody_asks_for_it(store):
 def test_what_is_trained_from_mixtures_takes_them_without_a_slot(store):
     mixtures = [mixture(store, cell(i), cell(1)) for i in range(3)]
     slab = store.slab(LENGTH)
-    out = torch.zeros(3, padded(LENGTH), dtype=torch.float64)
+    out = torch.zeros(3, padded_length(LENGTH), dtype=torch.float64)
     mixing.gather(store, [Ref(0, m) for m in mixtures], out)
     assert out[:, 0].tolist() == [1.0, 2.0, 3.0]
     assert all(m.slab is None for m in mixtures)
@@ -137,7 +137,7 @@ def test_values_of_other_lengths_lie_in_other_slabs(store):
     store.adopt(a)
     store.adopt(b)
     assert a.slab is not b.slab
-    assert store.peak_bytes == 8 * 2 * padded(LENGTH)
+    assert store.peak_bytes == 8 * 2 * padded_length(LENGTH)
 
 
 def test_nodes_that_start_alike_share_one_slot(build, play):
@@ -214,6 +214,6 @@ def test_refs_to_ranges_of_columns_read_the_slab(store):
     whole = cell(0)
     whole.fill(torch.arange(LENGTH, dtype=torch.float64))
     store.adopt(whole)
-    out = torch.zeros(1, padded(3), dtype=torch.float64)
+    out = torch.zeros(1, padded_length(3), dtype=torch.float64)
     store.gather([Ref(0, whole, ((4, 7),))], out)
     assert out[0, :3].tolist() == [4, 5, 6]

@@ -68,11 +68,11 @@ def stored(spill, count):
 @pytest.mark.skipif(not spilling._STATUS.exists(), reason="needs /proc")
 def test_rows_beyond_the_limit_are_not_in_memory_and_come_back(monkeypatch, disk):
     monkeypatch.setattr(spilling, "CHECKED_BYTES", ROW_BYTES)
-    before = spilling._told("RssFile")
+    before = spilling._status_bytes("RssFile")
     spill = spilling.Spill(disk, before + 16 * ROW_BYTES)
     _, cells = stored(spill, 128)
     assert spill.drops >= 128 // 16 - 1
-    assert spilling._told("RssFile") < before + 20 * ROW_BYTES
+    assert spilling._status_bytes("RssFile") < before + 20 * ROW_BYTES
     assert spill.used_bytes >= 128 * ROW_BYTES
     assert [float(cell.materialise()[-1]) for cell in cells] == list(map(float, range(128)))
 
@@ -98,7 +98,7 @@ def test_a_folder_that_is_not_there_or_a_backend_without_rows_is_refused(played,
 def test_models_that_run_one_by_one_lie_in_files_too(played, monkeypatch, disk):
     """As on a machine whose kernel differs from PyTorch for a model."""
     monkeypatch.setattr(Routes, "all_sequential", True)
-    monkeypatch.setattr(Routes, "way", lambda *_: "sequential")
+    monkeypatch.setattr(Routes, "backend_name", lambda *_: "sequential")
     monkeypatch.setattr(Routes, "native_variants", lambda _: {})
     *alone, _ = played("dpsgd")
     *spilled, found = played("dpsgd", spill_dir=str(disk))

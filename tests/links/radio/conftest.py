@@ -59,7 +59,9 @@ class Ether:
         """Send now or at a time; `dst` may be several nodes: then it is a broadcast."""
         if at_ns is not None and at_ns > self.env.now:
             wait_ns = at_ns - self.env.now
-            self.env.after(wait_ns, lambda: self._send(src, dst, bits, parts, patience_ns, reply))
+            self.env.call_after(
+                wait_ns, lambda: self._send(src, dst, bits, parts, patience_ns, reply)
+            )
         else:
             self._send(src, dst, bits, parts, patience_ns, reply)
 
@@ -80,11 +82,11 @@ class Ether:
         self.ended.append(Ended(tx.src, tx.dst, outcome, arrived, self.env.now, *of_air, sent_ns))
 
     def switch(self, node, on, at_ns):
-        self.env.after(at_ns - self.env.now, self._switch, node, on)
+        self.env.call_after(at_ns - self.env.now, self._switch, node, on)
 
     def _switch(self, node, on):
         (self.off.discard if on else self.off.add)(node)
-        self.air.switched(node, on)
+        self.air.on_switch(node, on)
 
     def run(self):
         """Until nothing is left to happen."""
@@ -116,7 +118,7 @@ class Given(MeanSnr):
     def snr(self, src, others, time_ns):
         return self.matrix[src][list(others)]
 
-    def pair(self, src, dst, time_ns):
+    def pair_snr(self, src, dst, time_ns):
         return float(self.matrix[src, dst])
 
 
@@ -136,21 +138,21 @@ class Spent:
     def on_air(self, src, receivers, from_ns, to_ns, airtime_ns, power=1.0):
         self.sending_ns[src] += airtime_ns
         for node in receivers:
-            self.receives(node, from_ns, to_ns, airtime_ns)
+            self.count_reception(node, from_ns, to_ns, airtime_ns)
 
-    def receives(self, node, from_ns, to_ns, airtime_ns):
+    def count_reception(self, node, from_ns, to_ns, airtime_ns):
         self.receiving_ns[node] += airtime_ns
 
-    def overhears(self, nodes, from_ns, to_ns, airtime_ns):
+    def count_overhearing(self, nodes, from_ns, to_ns, airtime_ns):
         for node in nodes:
             self.overheard_ns[node] += airtime_ns
 
-    def carried(self, src, to, receivers, bits):
+    def count_sent_bits(self, src, to, receivers, bits):
         self.bits[src] += bits
         for node in receivers:
-            self.hears(node, bits)
+            self.count_received_bits(node, bits)
 
-    def hears(self, node, bits):
+    def count_received_bits(self, node, bits):
         self.heard_bits[node] += bits
 
 

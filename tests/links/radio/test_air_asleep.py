@@ -233,7 +233,7 @@ def test_a_frame_over_the_air_to_a_sleeping_radio_is_lost(ether, answer):
             e.air.unicast(Transmission(envelope, 1, e._done))
 
     for at_ns in (0, 25 * MS):
-        e.env.after(at_ns, send)
+        e.env.call_after(at_ns, send)
     ended = [(x.outcome, x.attempts, x.at_ns) for x in e.run()]
     heard = ("delivered", 1)
     first = (*heard, MS) if answer else ("asleep", 0, 0)

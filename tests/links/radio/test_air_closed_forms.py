@@ -92,7 +92,7 @@ class _Places(MeanSnr):
     def snr(self, src, others, time_ns):
         return np.full(len(others), self.at_dst[src])
 
-    def pair(self, src, dst, time_ns):
+    def pair_snr(self, src, dst, time_ns):
         return float(self.at_dst[src])
 
 

@@ -23,7 +23,7 @@ def lost(ether, fidelity, t_s, gain_db, loop=False, interferer=True):
         "fidelity": fidelity,
     }
     table = Radio.model_validate(radio | {"fading": {"kind": "none"}})
-    gains = Gains.of(np.array(t_s), np.array(gain_db), repeats=loop)
+    gains = Gains.from_matrices(np.array(t_s), np.array(gain_db), repeats=loop)
     e = ether(radio, GivenMeanSnr(table, (20.0,) * NODES, gains), nodes=NODES)
     if interferer:
         e.send(2, 3, 12_000_000)

@@ -247,9 +247,9 @@ class Wander(MeanSnr):
     moving = True
 
     def snr(self, src, others, time_ns):
-        return np.array([self.pair(src, j, time_ns) for j in others])
+        return np.array([self.pair_snr(src, j, time_ns) for j in others])
 
-    def pair(self, src, dst, time_ns):
+    def pair_snr(self, src, dst, time_ns):
         return 1.0 + (3 * src + dst + time_ns // (7 * MS)) % 5
 
     def holds_until_ns(self, src, dst, time_ns):
@@ -261,8 +261,8 @@ class Stand(Wander):
 
     moving = False
 
-    def pair(self, src, dst, time_ns):
-        return super().pair(src, dst, 0)
+    def pair_snr(self, src, dst, time_ns):
+        return super().pair_snr(src, dst, 0)
 
     def holds_until_ns(self, src, dst, time_ns):
         return None
@@ -296,12 +296,12 @@ def test_an_interferer_has_the_snr_that_its_own_link_to_the_receiver_has(
 
         def gains(k, at_ns=time_ns):
             since_ns = k * MS if fading == "exchange" else at_ns
-            return channel.snr(k, 1, since_ns) / means.pair(k, 1, since_ns)
+            return channel.snr(k, 1, since_ns) / means.pair_snr(k, 1, since_ns)
 
-        rise = 1.0 + sum(i.share * means.pair(i.src, 1, time_ns) * gains(i.src) for i in others)
+        rise = 1.0 + sum(i.share * means.pair_snr(i.src, 1, time_ns) * gains(i.src) for i in others)
         assert block.noise_rise == pytest.approx(rise, rel=1e-12)
-        wanted = means.pair(0, 1, time_ns)
-        wanted *= channel.snr(0, 1, 0 if fading == "exchange" else time_ns) / means.pair(
+        wanted = means.pair_snr(0, 1, time_ns)
+        wanted *= channel.snr(0, 1, 0 if fading == "exchange" else time_ns) / means.pair_snr(
             0, 1, 0 if fading == "exchange" else time_ns
         )
         assert block.snr == pytest.approx(wanted / rise, rel=1e-12)

@@ -43,7 +43,7 @@ def ends(e):
 
 
 def at(e, time_ms, *arguments):
-    e.env.after(round(time_ms * MS) - e.env.now, lambda: e.air.allocate(*arguments))
+    e.env.call_after(round(time_ms * MS) - e.env.now, lambda: e.air.allocate(*arguments))
 
 
 def efficiency(snr):
@@ -233,6 +233,6 @@ def test_shares_divided_by_their_sum_are_never_refused(numbers):
     total = sum(numbers)
     shares = {k: x / total for k, x in enumerate(numbers, 1)} if total else {}
     allocation = Allocation(shares)
-    assert allocation.refusal(Ofdma(), 13, {0}) is None
+    assert allocation.problem(Ofdma(), 13, {0}) is None
     beside = sum(1.0 / allocation.medium(k, 1, Ofdma()).slowdown for k in shares)
     assert beside <= 1.0 + 1e-9

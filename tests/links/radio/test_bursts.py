@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from netsim.links.radio.mac import bursts
-from netsim.links.radio.mac.bursts import curve, overlap
+from netsim.links.radio.mac.bursts import loss_curve, overlap_probabilities
 
 
 def lost_to_several(over, interferers):
@@ -37,7 +37,7 @@ def test_a_loss_is_a_probability():
     """The chances of who is there add up to 1 but for rounding, and the draws take no more."""
     rng, packets = np.random.default_rng(1), 2_000
     there = rng.uniform(0.05, 0.95, (packets, 6))  # those beyond four spoil packets all the time
-    over = [curve(error, 10.0)] * packets
+    over = [loss_curve(error, 10.0)] * packets
     losses = bursts.lost_to_several(over, np.full((packets, 6), 1e6), there)
     assert losses == pytest.approx(1.0, abs=1e-12)
     assert (losses <= 1.0).all()
@@ -46,7 +46,7 @@ def test_a_loss_is_a_probability():
 def test_up_to_four_are_enumerated():
     rng = np.random.default_rng(1)
     snr = 10.0**1.3
-    over = curve(error, snr)
+    over = loss_curve(error, snr)
     worst = 0.0
     for _ in range(300):
         n = int(rng.integers(1, 5))
@@ -57,7 +57,7 @@ def test_up_to_four_are_enumerated():
 
 def test_two_together_spoil_what_neither_does():
     snr = 10.0**1.3  # 13 dB: one of 6 dB leaves 6 dB, two leave 3.5
-    over, power = curve(error, snr), 10.0**0.6
+    over, power = loss_curve(error, snr), 10.0**0.6
     assert lost_to_several(over, [(power, 1.0)]) == 0.0
     both = lost_to_several(over, [(power, 0.5), (power, 0.5)])
     assert both == pytest.approx(0.25 * (error(snr / (1 + 2 * power))), abs=0.01)
@@ -65,15 +65,15 @@ def test_two_together_spoil_what_neither_does():
 
 
 def test_more_than_four_count_with_their_mean_power():
-    over = curve(error, 10.0**1.3)
+    over = loss_curve(error, 10.0**1.3)
     strong = [(8.0, 0.3)] * 4
     few = lost_to_several(over, [*strong, *[(0.01, 0.5)] * 20])
     assert few == pytest.approx(lost_to_several(over, [(8.1, 0.3), *strong[1:]]), abs=0.05)
 
 
 def test_a_packet_that_is_lost_anyway_is_not_lost_to_others():
-    assert curve(error, 1.0) is bursts.NONE
-    quiet = curve(lambda snr: 0.0, 10.0)
+    assert loss_curve(error, 1.0) is bursts.NONE
+    quiet = loss_curve(lambda snr: 0.0, 10.0)
     assert lost_to_several(quiet, [(1e5, 1.0)]) == 0.0
 
 
@@ -87,9 +87,9 @@ def test_overlap_of_a_packet_with_a_sender_that_comes_and_goes(share):
     at = rng.uniform(begins[10], begins[-10], n)
     last = np.searchsorted(begins, at) - 1
     met = (at < begins[last] + 2.0) | (begins[last + 1] < at + 3.0)
-    p = overlap(share, 3.0, 2.0)
+    p = overlap_probabilities(share, 3.0, 2.0)
     assert met.mean() == pytest.approx(p, abs=4 * math.sqrt(p * (1 - p) / n) + 0.002)
 
 
 def test_of_a_sender_that_never_stops_there_is_no_way_around():
-    assert overlap(1.0, 1.0, 1.0) == 1.0
+    assert overlap_probabilities(1.0, 1.0, 1.0) == 1.0

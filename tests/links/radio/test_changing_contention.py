@@ -45,7 +45,7 @@ def played(ether, fidelity, seed, matrices, fading=None):
     fades = {"fading": fading or {"kind": "none"}}
     table = Radio.model_validate(RADIO | fades)
     t_s = np.array([0.0, CHANGE_S, 1e6])[: len(matrices) + 1]
-    path = Gains.of(t_s, np.array([*matrices, matrices[-1]]))
+    path = Gains.from_matrices(t_s, np.array([*matrices, matrices[-1]]))
     means = GivenMeanSnr(table, (20.0,) * NODES, path)
     e = ether(RADIO | fades | {"fidelity": fidelity}, means, nodes=NODES, seed=seed)
     for src in (0, 2):

@@ -408,7 +408,7 @@ def test_propagation_delays_frames_and_their_answers(frames, propagation_us):
 def test_what_is_found_for_all_at_once_is_what_each_station_finds(least_snr):
     """400 beginnings, preambles and ends among ten stations, looked at one by one."""
     rng, n, now = np.random.default_rng(3), 10, 0
-    error = SimpleNamespace(error=lambda snr, bits, rate_bps: float(snr < 4.0))
+    error = SimpleNamespace(packet_error=lambda snr, bits, rate_bps: float(snr < 4.0))
     listens = rng.uniform(size=n) < 0.9
     ears = Receivers(
         n, Decoder(error, Streams(0), True, False), least_snr, lambda i, _: listens[i], None
@@ -428,13 +428,13 @@ def test_what_is_found_for_all_at_once_is_what_each_station_finds(least_snr):
             frame.noticed, frame.arrives_ns = frame.heard.noticed, now
             sending.add(src)
             locked.pop(src, None)
-            ears.sends(src)
-            ears.arrives(frame, now)
+            ears.note_sending(src)
+            ears.begin_arrival(frame, now)
             on_air.append(frame)
         elif what == "passes" and unsensed:
             frame = unsensed[0]
             before = set(locked) | sending
-            ears.detects(frame)
+            ears.lock_receivers(frame)
             sensed.append(frame)
             for i in range(n):
                 others = [other.heard.snr[i] for other in on_air if other is not frame]
@@ -447,15 +447,15 @@ def test_what_is_found_for_all_at_once_is_what_each_station_finds(least_snr):
             frame = on_air.pop(int(rng.integers(len(on_air))))
             sensed = [other for other in sensed if other is not frame]
             mine = [i for i, other in locked.items() if other is frame]
-            assert sorted(ears.leaves(frame, now)) == sorted(mine)
-            ears.drop(frame.src)
+            assert sorted(ears.end_arrival(frame, now)) == sorted(mine)
+            ears.stop_receiving(frame.src)
             sending.discard(frame.src)
             locked = {i: other for i, other in locked.items() if other is not frame}
         was = ears.busy.copy()
         changed = ears.changes()
         for i in range(n):
             strong = sum(frame.heard.energy[i] for frame in sensed) >= max(least_snr, NO_ENERGY)
-            assert ears.receives(i) == (i in locked)
+            assert ears.is_receiving(i) == (i in locked)
             assert ears.busy[i] == (strong or i in sending or i in locked)
             assert (i in changed) == (ears.busy[i] != was[i])
             met["locked"] += i in locked

@@ -92,9 +92,9 @@ def played(e, seconds, rate_hz=None, seed=0, warm_s=0.3):
             expected = rate_hz * (seconds + warm_s)
             gaps_s = rng.exponential(1.0 / rate_hz, int(expected + 9 * math.sqrt(expected)))
             for at_s in gaps_s.cumsum():
-                e.env.after(round(at_s * S), send, src)
+                e.env.call_after(round(at_s * S), send, src)
         else:
-            e.env.after(10_000 + 7_000 * src, send, src)
+            e.env.call_after(10_000 + 7_000 * src, send, src)
     e.env.play(round((seconds + warm_s) * S), 1 << 60)
     return counts["got"], counts["offered"]
 

@@ -27,8 +27,8 @@ AT_M = np.random.default_rng(3).uniform(0.0, 100.0, (len(POWERS_DBM), 2))
     ],
 )
 def test_arrays_say_what_lists_do(means, per_exchange, count):
-    gains = SimpleNamespace(per_exchange=per_exchange, pair=lambda i, j, _: 1.0 + 0.5 * i + j)
+    gains = SimpleNamespace(per_exchange=per_exchange, pair_gain=lambda i, j, _: 1.0 + 0.5 * i + j)
     loudness = Loudness(means, cast(Any, gains))
     others = np.arange(1, 1 + count)
-    assert loudness.at_all(0, others, 0).tolist() == loudness.at(0, others.tolist(), 0)
-    assert loudness.of_all(0, others, 0).tolist() == loudness.of(0, others.tolist(), 0)
+    assert loudness.at_all(0, others, 0).tolist() == loudness.snr_at(0, others.tolist(), 0)
+    assert loudness.of_all(0, others, 0).tolist() == loudness.snr_of(0, others.tolist(), 0)

@@ -35,7 +35,7 @@ def air_that_changes(ether, before, after, fidelity="message"):
         e.send(src, src + 1, 1_000 * PACKETS, parts=True)
     table = Radio.model_validate(keys | {"mac": {"kind": after}})
     budget = LinkBudget(Given(snr), 10**0.5, (1.0,) * 4)
-    e.env.after(AT * MS + MS // 2, e.air.set_radio, table, budget)
+    e.env.call_after(AT * MS + MS // 2, e.air.set_radio, table, budget)
     return e
 
 
@@ -130,6 +130,6 @@ def test_who_waits_for_a_radio_waits_by_the_new_rule(ether, slots_in_order):
              "packet_payload_bytes": 125, "mac": {"kind": after}} | keys
         )  # fmt: skip
         budget = LinkBudget(Given(np.full((4, 4), 100.0)), 10**0.5, (1.0,) * 4)
-        e.env.after(50 * MS, e.air.set_radio, table, budget)
+        e.env.call_after(50 * MS, e.air.set_radio, table, budget)
         ended = {(x.src, x.dst): x.at_ns // MS for x in e.run()}
         assert (ended[0, 1], ended[2, 1]) == ends_ms

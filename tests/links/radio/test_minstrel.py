@@ -83,9 +83,9 @@ class Steps(MeanSnr):
         self.steps = steps
 
     def snr(self, src, others, time_ns):
-        return np.full(len(others), self.pair(src, others[0], time_ns))
+        return np.full(len(others), self.pair_snr(src, others[0], time_ns))
 
-    def pair(self, src, dst, time_ns):
+    def pair_snr(self, src, dst, time_ns):
         return [snr for from_ns, snr in self.steps if from_ns <= time_ns][-1]
 
     def holds_until_ns(self, src, dst, time_ns):
@@ -112,7 +112,7 @@ def test_a_rate_that_fails_is_left_after_the_windows_of_the_formula():
     known = LinkRates(RATES_BPS)
     for rate_bps in (12e6, 54e6):
         known.count(rate_bps, 100, 100)
-    adaptation.keep(0, 1, known)
+    adaptation.set_link_rates(0, 1, known)
     chosen = []
     for window in range(1, 9):
         known.enter(window, RULE.kept)
@@ -144,7 +144,7 @@ def test_what_is_interrupted_is_counted_as_far_as_it_came(ether):
     for k in range(5):
         here.send(2, 3, 10 * PACKET_BITS, at_ns=7_000_000 + k * 60_000_000)
     found = {ended.src: ended for ended in here.run() if ended.src == 0}
-    known = here.air._adaptation.of(0, 1)
+    known = here.air._adaptation.link_rates(0, 1)
     assert sum(known.attempts) == found[0].attempts
     assert sum(known.acknowledged) == 400
 

@@ -138,7 +138,7 @@ def test_a_relay_that_is_off_breaks_the_way_until_the_table_is_made_anew(hops_of
         power[i, j] = power[j, i] = 100.0
     e = hops_of(mean_snr=power, nodes=4, routing={"update_s": 1.0}, ttl_s=0.5)
     e.send(0, 3, 10 * PACKET)
-    first = e.air._relaying.routes.way(0, 3, 0)[1]
+    first = e.air._relaying.routes.path(0, 3, 0)[1]
     e.switch(first, False, 15 * MS)
     e.send(0, 3, 10 * PACKET, at_ns=900 * MS)
     e.send(0, 3, 10 * PACKET, at_ns=1_900 * MS)
@@ -159,12 +159,12 @@ class Parting(MeanSnr):
 
     moving = True
 
-    def pair(self, src, dst, time_ns):
+    def pair_snr(self, src, dst, time_ns):
         apart = abs(src - dst)
         return 100.0 if apart == 1 or (time_ns >= S and apart == 3) else 1e-9
 
     def snr(self, src, others, time_ns):
-        return np.array([self.pair(src, int(j), time_ns) for j in others])
+        return np.array([self.pair_snr(src, int(j), time_ns) for j in others])
 
     def holds_until_ns(self, src, dst, time_ns):
         return S if time_ns < S else None
@@ -238,7 +238,7 @@ def test_ways_cost_as_little_as_those_of_networkx(hops_of, kind):
     longest = 0
     for i in range(30):
         for j in set(range(30)) - {i}:
-            way = e.air._relaying.routes.way(i, j, 0)
+            way = e.air._relaying.routes.path(i, j, 0)
             assert bool(way) == (j in best[i])
             cost = sum(graph.edges[hop]["weight"] for hop in pairwise(way))
             assert cost <= best[i].get(j, 0.0) * 1.02
@@ -250,10 +250,10 @@ def test_etx_takes_two_good_links_instead_of_a_bad_one(hops_of):
     """exp(1 / 0.5) = 7.4 attempts at once, 2 exp(1 / 20) = 2.1 by the relay."""
     power = np.array([[0.0, 20.0, 0.5], [20.0, 0.0, 20.0], [0.5, 20.0, 0.0]])
     keys = {"mean_snr": power, "nodes": 3, "fading": {"kind": "rayleigh"}}
-    assert hops_of("etx", **keys).air._relaying.routes.way(0, 2, 0) == [0, 1, 2]
-    assert hops_of("hops", **keys).air._relaying.routes.way(0, 2, 0) == [0, 1, 2]
+    assert hops_of("etx", **keys).air._relaying.routes.path(0, 2, 0) == [0, 1, 2]
+    assert hops_of("hops", **keys).air._relaying.routes.path(0, 2, 0) == [0, 1, 2]
     keys |= {"threshold_db": -4.0, "packet_error": {"kind": "logistic"}}
-    assert hops_of("hops", **keys).air._relaying.routes.way(0, 2, 0) == [0, 2]
+    assert hops_of("hops", **keys).air._relaying.routes.path(0, 2, 0) == [0, 2]
 
 
 def test_cells_are_refused():
@@ -309,7 +309,7 @@ def test_a_relay_withdraws_its_own_messages_alone(ether):
     e.send(1, 2, 10_000, at_ns=MS)  # from 2 ms on, drawn first or not
     e.send(1, 2, 1_000, at_ns=MS)
     found = []
-    e.env.after(4 * MS, lambda: found.append(e.air.withdraw(1, object)))
+    e.env.call_after(4 * MS, lambda: found.append(e.air.withdraw(1, object)))
     ended = [(x.src, x.outcome) for x in e.run()]
     assert ended.count((0, "delivered")) == 1
     assert found[0] == ended.count((1, "withdrawn")) > 0

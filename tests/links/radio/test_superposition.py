@@ -17,7 +17,7 @@ from netsim.links.link import Transmission
 from netsim.links.radio.superposition import mean_inverse_gain
 from netsim.messaging.message import Envelope, Message
 from netsim.messaging.over_the_air import Energies, OverTheAir
-from netsim.node.superposition import sum_of_frames, superposed
+from netsim.node.superposition import sum_of_frames, sum_superposed
 
 MS, S = 1_000_000, 1_000_000_000
 VALUES = 2_000
@@ -43,7 +43,7 @@ def air(ether):
                     envelope = Envelope(message, k, values * 32, 0, e.env.now)
                     e.air.unicast(Transmission(envelope, 0, e._done))
 
-            e.env.after(at_ns - e.env.now, send)
+            e.env.call_after(at_ns - e.env.now, send)
 
         e.aggregate = aggregate
         return e
@@ -212,10 +212,10 @@ def test_noise_is_that_of_the_frame():
 
 def test_what_did_not_come_over_the_air_is_refused(air):
     with pytest.raises(ProtocolError, match="nothing"):
-        superposed(None, 0, {})
+        sum_superposed(None, 0, {})
     received = SimpleNamespace(msg=Whole(), arrived=None)
     with pytest.raises(ProtocolError, match="Whole is no OverTheAir"):
-        superposed(None, 0, {1: received})
+        sum_superposed(None, 0, {1: received})
     e = air(mac={"kind": "shared"})
     e.aggregate([1])
     with pytest.raises(ProtocolError, match="shared"):
@@ -278,8 +278,8 @@ def test_rows_that_wait_can_be_withdrawn(ether):
             found += [e.air.waiting(1), e.air.withdraw(1, Whole), e.air.withdraw(1, type(message))]
             found.append(e.air.waiting(1))
 
-        e.env.after(5 * MS, withdraw)
-        e.env.after(11 * MS, lambda e=e, found=found: found.append(e.air.withdraw(2, object)))
+        e.env.call_after(5 * MS, withdraw)
+        e.env.call_after(11 * MS, lambda e=e, found=found: found.append(e.air.withdraw(2, object)))
         ended = [(x.src, x.outcome, x.at_ns) for x in e.run()]
         assert ended == [(1, "withdrawn", 5 * MS), (2, "delivered", 12 * MS)]
         assert found == [1, 0, 1, 0, 0]

@@ -33,7 +33,7 @@ class Wires:
         seed, folder = how.pop("seed", 0), how.pop("folder", None)
         up, down = how.pop("up_bps", None), how.pop("down_bps", None)
         streams = Streams(seed)
-        self.wiring = plan.read(
+        self.wiring = plan.read_wiring(
             wire, up or [None] * nodes, down or [None] * nodes, [True] * nodes, streams, folder
         )
         self.env = Clock()
@@ -57,7 +57,7 @@ class Wires:
 
     def switch(self, node: int, on: bool) -> None:
         (self.off.discard if on else self.off.add)(node)
-        self.link.switched(node, on)
+        self.link.on_switch(node, on)
 
     def send(self, at_s: float, src: int, dst: int, bits: int, **how: Any) -> None:
         def now() -> None:
@@ -65,10 +65,10 @@ class Wires:
             envelope = Envelope(message, src, bits, 1, self.env.now, **how)
             self.link.unicast(Transmission(envelope, dst, self._done))
 
-        self.env.after(round(at_s * 1e9), now)
+        self.env.call_after(round(at_s * 1e9), now)
 
     def at(self, time_s: float, action: Callable[..., object], *arguments: Any) -> None:
-        self.env.after(round(time_s * 1e9), action, *arguments)
+        self.env.call_after(round(time_s * 1e9), action, *arguments)
 
     def _done(self, tx: Transmission, outcome: str, arrived: Any) -> None:
         self.ends.append((self.env.now / 1e9, tx.src, tx.dst, outcome))

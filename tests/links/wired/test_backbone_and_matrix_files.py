@@ -25,7 +25,9 @@ def lines_of(path, **fields):
     found = Backbone(path=str(path), routers=("A", "B", "C"), **fields).read(3, Streams(0), None)
     names = "ABC"
     return {
-        (names[i], names[j]): [(x.a, x.b, x.rate_bps, x.latency_ns) for x in found.between(i, j)]
+        (names[i], names[j]): [
+            (x.a, x.b, x.rate_bps, x.latency_ns) for x in found.route_lines(i, j)
+        ]
         for i in range(3)
         for j in range(3)
         if i != j
@@ -85,7 +87,7 @@ def test_each_direction_of_a_line_has_its_own_rate_and_latency(name, tmp_path):
         found = Backbone(path=write(tmp_path, content), routers=("A", "B", "C"), **fields)
         routes = found.read(3, Streams(0), None)
         for (i, j), (a, b) in {(0, 1): "AB", (1, 0): "BA", (1, 2): "BC", (2, 1): "CB"}.items():
-            [line] = routes.between(i, j)
+            [line] = routes.route_lines(i, j)
             assert (line.rate_bps, line.latency_ns) == (RATE[a, b], LATENCY_MS[a, b] * 1e6)
         return
     assert lines_of(write(tmp_path, content), **fields) == expected(RATE, LATENCY_MS)
@@ -128,7 +130,7 @@ def test_numbers_of_lines_that_no_key_reads_are_named(content, fields, unread, t
         for *_, data in content.edges(data=True):
             data["latency_ms"] = data.pop("latency")
         content = "\n".join(nx.generate_graphml(content))
-    with remarks.noting() as notes:
+    with remarks.collect_remarks() as notes:
         lines_of(write(tmp_path, content), **fields)
     told = " ".join(notes.said)
     assert bool(told) == (unread is not None)
@@ -206,7 +208,7 @@ def test_a_place_that_is_none_on_earth_is_refused(latitude, tmp_path):
     two = {"path": write(tmp_path, text), "routers": ("A", "B")}
     with pytest.raises(ScenarioError, match=r'node "B" has Latitude = .* distances = false'):
         Backbone(**two).read(2, Streams(0), None)
-    [line] = Backbone(**two, distances=False).read(2, Streams(0), None).between(0, 1)
+    [line] = Backbone(**two, distances=False).read(2, Streams(0), None).route_lines(0, 1)
     assert line.latency_ns == 10**6
 
 

@@ -79,7 +79,7 @@ def test_blocks_of_a_radio_channel_are_cut_where_the_state_changes():
         ChannelBlock(0, 1.0, 0.1, 0.0, 7_000),
         ChannelBlock(None, 0.2, 9.0, 700.0),
     ]
-    cut = list(itertools.islice(bursts.within(given, np.random.default_rng(0)), 2000))
+    cut = list(itertools.islice(bursts.split_blocks(given, np.random.default_rng(0)), 2000))
     first = [s for s in cut if s.attempt_ns == 1000.0]
     assert sum(s.attempts for s in first) == 50
     assert sum(s.length_ns for s in first) == 50_000
@@ -90,7 +90,7 @@ def test_blocks_of_a_radio_channel_are_cut_where_the_state_changes():
     bad = sum(s.attempts for s in tail if s.per > 0.5) / sum(s.attempts for s in tail)
     assert abs(bad - 0.25) < 0.04
     steady = Bursts(p_good_to_bad=0.0, p_bad_to_good=1.0)
-    kept = list(steady.within(given, np.random.default_rng(0)))
+    kept = list(steady.split_blocks(given, np.random.default_rng(0)))
     assert [(s.attempts, s.length_ns) for s in kept] == [(50, 50_000), (0, 7_000), (None, None)]
     assert [s.per for s in kept] == pytest.approx([0.2, 1.0, 0.2])
 

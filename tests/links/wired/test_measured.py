@@ -13,7 +13,7 @@ from netsim.links.wired.bandwidth import BandwidthTrace
 from netsim.links.wired.capacity import ConstantCapacity, PiecewiseCapacity
 from netsim.links.wired.latencies import LatencyMatrix
 from netsim.rng import Streams
-from netsim.traces.remarks import noting
+from netsim.traces.remarks import collect_remarks
 from netsim.units import FOREVER_NS
 
 S, MS = 10**9, 10**6
@@ -155,7 +155,7 @@ def test_pensieves_rates_hold_until_their_times(write):
 def test_sabres_periods_follow_each_other(write):
     text = '[{"duration_ms": 500, "bandwidth_kbps": 2000, "latency_ms": 20},\n'
     text += ' {"duration_ms": 1500, "bandwidth_kbps": 4000}]'
-    with noting() as notes:
+    with collect_remarks() as notes:
         [c] = uplinks(write(text, "net.json"), nodes=1)
     assert c.at(0) == (2e6, S // 2)
     assert c.at(S) == (4e6, 2 * S)
@@ -200,11 +200,13 @@ def test_a_group_of_its_own_rate_and_servers_have_no_trace(write):
     from netsim.links.wired.wire import Wire
 
     wire = Wire(trace={"uplink": write(TWO)}, uplink_bps=7.0)
-    made = plan.read(wire, [None, 5.0, None], [None] * 3, [True, True, False], Streams(0), None)
+    made = plan.read_wiring(
+        wire, [None, 5.0, None], [None] * 3, [True, True, False], Streams(0), None
+    )
     assert isinstance(made.capacity["up", 0], PiecewiseCapacity)
     assert made.capacity["up", 1] == ConstantCapacity(5.0)
     assert made.capacity["up", 2] == ConstantCapacity(7.0)
-    assert not made.plain
+    assert not made.is_plain
 
 
 @pytest.mark.parametrize(
@@ -315,7 +317,7 @@ def test_what_is_wrong_with_a_matrix_is_said(write, text, says):
     [("0 1 2\n1 0 3\n2 3 0\n", 0), ("5 1 2\n1 0 0\n2 3 0\n", 1), ("0 0 0\n0 0 0\n0 0 0\n", 0)],
 )
 def test_latencies_of_0_between_hosts_are_remarked_on(write, text, zeros):
-    with noting() as notes:
+    with collect_remarks() as notes:
         LatencyMatrix(path=write(text), unit="s").read_ns(3, Streams(0), None)
     told = [text for text in notes.remarks(1.0) if "different hosts are 0" in text]
     assert len(told) == (zeros > 0)
@@ -333,15 +335,15 @@ def test_messages_take_the_way_of_least_latency(write):
     path = write("a b 1 10\nb c 1 10\na c 5 99\n")
     fields = {"latency_attribute": "3", "rate_attribute": "4", "rate_unit_bps": 1e6}
     found = routes(path, routers=["a", "c"], **fields)
-    assert [(x.a, x.b, x.rate_bps, x.latency_ns) for x in found.between(0, 1)] == [
+    assert [(x.a, x.b, x.rate_bps, x.latency_ns) for x in found.route_lines(0, 1)] == [
         ("a", "b", 1e7, 10**6),
         ("b", "c", 1e7, 10**6),
     ]
-    assert [(x.a, x.b) for x in found.between(1, 0)] == [("c", "b"), ("b", "a")]
+    assert [(x.a, x.b) for x in found.route_lines(1, 0)] == [("c", "b"), ("b", "a")]
 
 
 def test_lines_of_which_the_file_says_nothing_have_the_defaults(write):
-    [line] = routes(write("a b\n"), routers=["a", "b"], latency_s=0.25).between(0, 1)
+    [line] = routes(write("a b\n"), routers=["a", "b"], latency_s=0.25).route_lines(0, 1)
     assert (line.rate_bps, line.latency_ns) == (None, S // 4)
 
 
@@ -351,7 +353,7 @@ def test_places_tell_the_latency(write):
     <node id="0"><data key="k">0</data><data key="l">0</data><data key="n">West</data></node>
     <node id="1"><data key="k">0</data><data key="l">90</data><data key="n">East</data></node>
     <edge source="0" target="1"/></graph></graphml>"""
-    [line] = routes(write(graphml), routers=["East", "0"]).between(0, 1)
+    [line] = routes(write(graphml), routers=["East", "0"]).route_lines(0, 1)
     # a quarter of the circumference at 200,000 km/s
     assert line.latency_ns == pytest.approx(np.pi / 2 * 6_371_000 / 2e8 * 1e9, abs=1)
 
@@ -435,7 +437,7 @@ def test_real_backbones():
         latency_attribute="3",
         component="largest",
     ).read(20, Streams(0), DATA)
-    lines = telstra.between(0, 1)
+    lines = telstra.route_lines(0, 1)
     assert all(line.latency_ns >= 10**6 for line in lines)
     abilene = Backbone(
         path="topologies/topology_zoo_graphml.zip",
@@ -443,4 +445,4 @@ def test_real_backbones():
         routers=("New York", "Los Angeles"),
     ).read(2, Streams(0), DATA)
     # 3,940 km as the crow flies, 19.7 ms; along the lines more
-    assert 0.0197 < sum(x.latency_ns for x in abilene.between(0, 1)) / 1e9 < 0.04
+    assert 0.0197 < sum(x.latency_ns for x in abilene.route_lines(0, 1)) / 1e9 < 0.04

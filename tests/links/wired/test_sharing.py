@@ -207,7 +207,7 @@ def test_wires_that_are_not_shared_do_what_the_plain_wire_does(how, wires):
                 link.unicast(Transmission(envelope, dst, lambda *_: None))
 
         for number in range(20):
-            env.after(number * 900_000, send, number)
+            env.call_after(number * 900_000, send, number)
         env.run()
         return (
             sorted(seen),
@@ -305,7 +305,7 @@ def test_what_is_served_goes_on_at_the_new_capacity(wires, sharing, downlink, en
         w.send(1.0, 0, 2, 1000)
     for at_s, bps in ((3.0, 250.0), (7.0, 2000.0)):
         none = [None] * 3
-        found = plan.read(
+        found = plan.read_wiring(
             Wire(**fields | {"uplink_bps": bps}), none, none, [True] * 3, Streams(0), None
         )
         w.at(at_s, w.link.set_wiring, found)

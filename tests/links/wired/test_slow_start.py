@@ -26,7 +26,7 @@ def windows(delayed, first=10):
     rules = SlowStart(initial_window_segments=first, delayed_acknowledgements=delayed)
     for _ in range(4):
         sent += found[-1]
-        now = rules.acknowledged(sent)
+        now = rules.acknowledged_before_next(sent)
         found.append(2 * (now - acknowledged))
         acknowledged = now
     return found

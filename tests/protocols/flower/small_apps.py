@@ -30,7 +30,7 @@ def played(server, client, *, params=None, **tables):
         | tables
     )
     built = world.build(scenario)
-    with apps.given(server, client):
+    with apps.given_app(server, client):
         found = engine.play(built, scenario.algorithm[0], observers=observers)
     return found, messages
 

@@ -186,7 +186,7 @@ class _NoProcess:
     def kill(self):
         pass
 
-    bury = kill
+    discard = kill
 
 
 def test_objects_that_no_other_process_can_have_are_refused():

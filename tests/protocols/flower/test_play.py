@@ -406,5 +406,5 @@ def test_it_goes_on_after_an_interrupt():
     link = {"latency_s": 0.1, "uplink_bps": 1e4, "downlink_bps": 1e5}
     tables = {"nodes": nodes, "topology": {"kind": "hub"}, "link": link}
     case = AlgorithmCase(kinds_of(), "flower", {"batch_size": 10}, tables)
-    with apps.given(strategic_server(rounds=9, timeout=3.0), quadratic_client()):
+    with apps.given_app(strategic_server(rounds=9, timeout=3.0), quadratic_client()):
         algorithms.goes_on_after_an_interrupt(case)

@@ -135,7 +135,7 @@ def solve(mac: Timing, problem: ContentionProblem) -> tuple[Access, ...]:
     tuple of Access
         One a sender.
     """
-    if two_hidden_senders.applies(mac, problem):
+    if two_hidden_senders.is_applicable(mac, problem):
         return two_hidden_senders.solve(mac, problem)
     return solve_many(mac, problem)
 
@@ -145,13 +145,20 @@ def solve_many(mac: Timing, problem: ContentionProblem) -> tuple[Access, ...]:
     stations = Stations(mac, problem)
     others = Others(mac, problem, stations)
     # Where all hear each other nothing in the iteration depends on how long an attempt takes.
-    step = stations.wait if len(others.me) or stations.groups else stations.listen
+    step = (
+        stations.update_attempt_time
+        if len(others.me) or stations.groups
+        else stations.update_idle_probability
+    )
     for _ in range(ROUNDS):
         step()
         losses = others.losses()
-        if stations.learn(losses[others.first], others.collided[others.first], CLOSE) < CLOSE:
+        if (
+            stations.update_losses(losses[others.first], others.collided[others.first], CLOSE)
+            < CLOSE
+        ):
             break
     else:
         stations.settled = False
-    stations.wait()
+    stations.update_attempt_time()
     return stations.access(losses, others.collided, others.senders)

@@ -42,7 +42,7 @@ class IndependentSets:
             self.off: Floats = 1.0 - self.on
             self.idle: Floats = (self.on @ (near + np.eye(len(who))) == 0.0).astype(float)
 
-    def law(self, ratios: Floats) -> Law:
+    def stationary_law(self, ratios: Floats) -> Law:
         """The stationary law, from the time of an exchange over that of a backoff: (senders,)."""
         logs = self.on @ np.log(ratios)
         weights = np.exp(logs - np.maximum.reduce(logs))
@@ -82,7 +82,7 @@ class Law(NamedTuple):
 @lru_cache(maxsize=64)
 def partial_groups(contenders: tuple[tuple[int, ...], ...]) -> tuple[IndependentSets, ...]:
     """The groups among senders, by whom each hears: those whose sets are few enough."""
-    apart = _apart(contenders)
+    apart = _contending_groups(contenders)
     if not apart:
         return ()
     hears = np.zeros((len(contenders), len(contenders)))
@@ -91,8 +91,8 @@ def partial_groups(contenders: tuple[tuple[int, ...], ...]) -> tuple[Independent
     return tuple([group for who in apart if (group := IndependentSets(who, hears)).tractable])
 
 
-def _apart(contenders: tuple[tuple[int, ...], ...]) -> list[list[int]]:
-    """The senders that hang together by hearing, where not all of them hear each other."""
+def _contending_groups(contenders: tuple[tuple[int, ...], ...]) -> list[list[int]]:
+    """Groups of senders connected by hearing in which not all hear each other."""
     left, found = set(range(len(contenders))), []
     while left:
         group = [min(left)]

@@ -53,7 +53,7 @@ class Others:
         stations, me, other, groups = self.stations, self.me, self.other, len(self.of_group)
         begins = stations.tau * stations.counts[self.senders]
         logs = np.log1p(-np.minimum(self.lost * begins, SURE)).sum(1)
-        alone = stations.spares(logs, self.senders)
+        alone = stations.quiet_probability(logs, self.senders)
         self.collided: Floats = 1.0 - alone
         if not len(me):
             return np.asarray(self.collided)
@@ -84,7 +84,9 @@ class Others:
         later, again = self.later, np.zeros(len(me))
         if self.any_partial:
             # One on the air may also begin its next packet meanwhile, and any one several.
-            again = np.where(self.brief, 0.0, self._again(stretch, on_air_s, silent_s))
+            again = np.where(
+                self.brief, 0.0, self._restart_probability(stretch, on_air_s, silent_s)
+            )
             once = np.maximum(share * again + (1.0 - share) * (1.0 - silent), 1e-300)
             often = np.where(self.brief, 1.0, np.maximum(self.whole_s / attempt_s / once, 1.0))
             later = 1.0 - (1.0 - later) ** often
@@ -97,7 +99,7 @@ class Others:
         logs = np.log(np.maximum(survives, 1e-300))
         return np.asarray(1.0 - alone * np.exp(np.bincount(self.of_group, logs, len(alone))))
 
-    def _again(self, stretch: Floats, on_air_s: Floats, silent_s: Floats) -> Floats:
+    def _restart_probability(self, stretch: Floats, on_air_s: Floats, silent_s: Floats) -> Floats:
         """Probability that one on the air begins its next packet within a packet of the sender."""
         stations, other = self.stations, self.other
         begun_s = []  # mean of max(0, t - silence), with all of the packet and with none of it left

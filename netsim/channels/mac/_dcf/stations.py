@@ -47,7 +47,7 @@ class Damping:
         self._size = float("inf")
         self._last: Sequence[float] = ()
 
-    def of(self, changes: Sequence[float]) -> float:
+    def next_weight(self, changes: Sequence[float]) -> float:
         """Weight of the next step.
 
         Parameters
@@ -131,9 +131,9 @@ class Stations:
         # Slots before an attempt that follows a failure, and how likely it is made before any of
         # the others counts, by stage: where these wait for a DIFS, longer after a collision, and
         # after a failure without one.
-        self.after_difs = self._after(np.zeros(n))
-        self.after_collision = self._after(held_s)
-        self.after_lone = self._after(self.reserved_s)
+        self.after_difs = self._backoff_after_failure(np.zeros(n))
+        self.after_collision = self._backoff_after_failure(held_s)
+        self.after_lone = self._backoff_after_failure(self.reserved_s)
         # After a collision some of the others are absent for a time: those that hold, and those
         # two that wait for an answer.
         miss = self.after_difs[1]
@@ -164,12 +164,12 @@ class Stations:
         self.attempt_s = self.success_s
         self.settled = True
         self._damping = Damping()
-        self._weigh()
+        self._update_stages()
 
-    def _weigh(self) -> None:
+    def _update_stages(self) -> None:
         """Stage probabilities, mean backoff and what follows from them; see `fixed_point`."""
         fails, spoilt = self.fails, np.where(self.repeats, self.spoilt, 0.0)
-        waits, free = self._waits()
+        waits, free = self._counted_and_free_slots()
         failed = fails[:, None] + free * (spoilt - fails)[:, None]
         after_success = np.ones_like(failed) * self.exists
         after_zero = np.zeros_like(failed)  # stages that a zero draw's failure leads to
@@ -206,7 +206,7 @@ class Stations:
         self.lost = self.of_attempts(self.fails, spoilt)
         self.on_air_s = self.body_s + self.lost * (self.failed_s - self.body_s)
 
-    def _after(self, held_s: Floats) -> tuple[Floats, Floats, Floats]:
+    def _backoff_after_failure(self, held_s: Floats) -> tuple[Floats, Floats, Floats]:
         """Slots of a backoff after a failure, those that others count before it, and free ones.
 
         Parameters
@@ -230,8 +230,11 @@ class Stations:
         free = np.minimum(first / (self.widths + 1.0), 1.0) * (self.stages > 0)
         return left, np.maximum(ahead, 0.0), free
 
-    def _waits(self) -> tuple[Floats, Floats]:
-        """Slots that are counted before an attempt after a failure, and free ones; see `_after`."""
+    def _counted_and_free_slots(self) -> tuple[Floats, Floats]:
+        """Counted slots before an attempt after a failure, and free ones.
+
+        See `_backoff_after_failure`.
+        """
         if not self.zero:
             half = self.widths / 2.0 * np.ones((len(self.fails), 1))
             return half, np.zeros_like(half)
@@ -254,7 +257,7 @@ class Stations:
         more = self.zeros + self.free
         return np.asarray((contended * (1.0 - self.free) + more * followed) / (1.0 + self.zeros))
 
-    def listen(self) -> None:
+    def update_idle_probability(self) -> None:
         """Set the probability that a slot which a sender counts is idle."""
         self.none = np.log1p(-self.tau)
         quiet, without = self.hears @ self.none, self.without
@@ -274,7 +277,7 @@ class Stations:
         self.seen = here / np.maximum(here + 1.0 - self.absent, 1e-12)
         self.lost_slots = collide * begins * self.some_hold * short * slots
 
-    def spares(self, logs: Floats, who: NDArray[np.int64]) -> Floats:
+    def quiet_probability(self, logs: Floats, who: NDArray[np.int64]) -> Floats:
         """Probability that no contender begins, or spoils, in a slot that a sender counts.
 
         Parameters
@@ -289,9 +292,9 @@ class Stations:
         whole, short = np.exp(more * logs), np.exp(more * self.without[who] * logs)
         return np.asarray(whole + seen * (short - whole))
 
-    def wait(self) -> None:
+    def update_attempt_time(self) -> None:
         """Set the mean time of an attempt, from the states of those that it waits for."""
-        self.listen()
+        self.update_idle_probability()
         tau, failed_s, none, idle = self.tau, self.collided_s, self.none, self.idle
         alone = tau / (1.0 - tau)
         lone_s = alone * self.spoilt * self.reserved_s
@@ -330,14 +333,14 @@ class Stations:
             who = group.who
             own_s = self.success_s[who] + self.lost[who] * self.less_s[who]
             counted_s = np.maximum(self.silent_s[who] - self.gap_s[who], MOMENT_S)
-            law = group.law(own_s / counted_s)
+            law = group.stationary_law(own_s / counted_s)
             self.own_s[who], self.counted_s[who] = own_s, counted_s
             self.attempt_s[who] = own_s / law.shares
             pairs = np.ix_(who, who)
             self.counts[pairs], self.beside[pairs], self.paces[pairs] = law[1:]
 
-    def learn(self, losses: Floats, collided: Floats, close: float) -> float:
-        """Take over new probabilities of losing an attempt.
+    def update_losses(self, losses: Floats, collided: Floats, close: float) -> float:
+        """Update the probabilities of losing an attempt.
 
         Parameters
         ----------
@@ -357,12 +360,12 @@ class Stations:
         change = np.where(self.repeats, fails - self.fails, 0.0)
         most = float(np.abs(change).max())
         self.fails = self.fails + change * (
-            1.0 if most < close else self._damping.of(change.tolist())
+            1.0 if most < close else self._damping.next_weight(change.tolist())
         )
         self.spoilt = np.clip(1.0 - (1.0 - fails) / np.maximum(1.0 - collided, 1e-12), 0.0, 1.0)
         lone = self.spoilt * (1.0 - collided)
         self.lone = np.minimum(lone / np.maximum(fails, 1e-12), 1.0)
-        self._weigh()
+        self._update_stages()
         return most
 
     def rest_s(self, who: NDArray[np.int64], time_s: Floats) -> Floats:

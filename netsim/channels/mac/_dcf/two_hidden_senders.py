@@ -73,7 +73,7 @@ MOMENT_S = 1e-9
 """The shortest window."""
 
 
-def applies(mac: Timing, problem: ContentionProblem) -> bool:
+def is_applicable(mac: Timing, problem: ContentionProblem) -> bool:
     """Return whether a problem is of two senders that spoil each other's packets.
 
     And of such that the chain describes: where packets are longer than all backoffs the two are
@@ -112,7 +112,7 @@ def solve(mac: Timing, problem: ContentionProblem) -> tuple[Access, ...]:
     ----------
     mac : Csma
     problem : ContentionProblem
-        One to which this `applies`.
+        One for which `is_applicable` is true.
 
     Returns
     -------
@@ -153,7 +153,7 @@ class _Chain:
         self.shares = np.full(2 * self.half, 0.5 / self.half)
         for k in range(ROUNDS):
             if k:
-                self._learn()
+                self._update_left_time()
             self._build()
             self.settled = self._settle()
 
@@ -166,7 +166,7 @@ class _Chain:
         self.tries = [np.zeros((states, side.stages)) for side in self.sides]
         self.fails = [np.zeros((states, side.stages)) for side in self.sides]
         self.late = [np.zeros(states) for _ in self.sides]  # begun while the other is on the air
-        self._visits(0)
+        self._add_visits(0)
         if self.sides[0].same == self.sides[1].same:
             first, second = slice(self.half), slice(self.half, None)
             self.moves[:, second, second] = self.moves[:, first, first]
@@ -176,7 +176,7 @@ class _Chain:
                 counts[0][second], counts[1][second] = counts[1][first], counts[0][first]
             self.late[0][second], self.late[1][second] = self.late[1][first], self.late[0][first]
         else:
-            self._visits(1)
+            self._add_visits(1)
 
     def _settle(self) -> bool:
         """Find the share of visits to each state; return whether that converged."""
@@ -188,8 +188,8 @@ class _Chain:
                 return True
         return False
 
-    def _learn(self) -> None:
-        """The law of U and the share of locked receivers, from the last round's moves."""
+    def _update_left_time(self) -> None:
+        """Update the law of U and the share of locked receivers by the last round's moves."""
         flow = np.einsum("s,csd->cd", self.shares, self.moves)
         seen = flow[0] > RARE
         visits = np.where(seen, flow[0], 1.0)
@@ -219,8 +219,8 @@ class _Chain:
 
     # -- what follows a visit ----------------------------------------------------------------------
 
-    def _visits(self, who: int) -> None:
-        """All that may follow when `who`, here X, ends a packet."""
+    def _add_visits(self, who: int) -> None:
+        """Add all moves that may follow when `who`, here X, ends a packet."""
         x, y = self.sides[who], self.sides[1 - who]
         i, j, m = (of.ravel() for of in np.indices((x.stages, y.stages, self.flags)))
         lost = m == self.flags - 1  # Y's packet
@@ -233,7 +233,7 @@ class _Chain:
         visit = _Visit(who, src, i, j, u_s, a_s, hits / (NODES_U * NODES_A))
         self._while_on_air(visit, lost)
         silent = visit._replace(j=np.where(lost, y.next[j], 0), weight=~hits / (NODES_U * NODES_A))
-        self._meet(silent)
+        self._add_overlaps_after_silence(silent)
         self._go_on_alone(silent)
 
     def _while_on_air(self, visit: _Visit, lost: NDArray[np.bool_]) -> None:
@@ -241,10 +241,10 @@ class _Chain:
         who, src, i, j, u_s, a_s, weight = visit
         x, y = self.sides[who], self.sides[1 - who]
         locked = self.locked[src]
-        lost_x = x.lost(locked * x.earlier + (1.0 - locked) * x.later)
+        lost_x = x.loss_probability(locked * x.earlier + (1.0 - locked) * x.later)
         lost_y = np.where(lost, 1.0, y.later)
         p = weight.sum(1)
-        self._count(who, src, i, p, lost_x)
+        self._count_attempt(who, src, i, p, lost_x)
         self.late[who][src] += p
         self.fails[1 - who][src, j] += p * np.where(lost, 0.0, y.later)
         x_ends = a_s + x.air_s <= u_s
@@ -252,12 +252,12 @@ class _Chain:
         self.lasts_s[src] += (weight * ends_s).sum(1)
         left_s = np.abs(a_s + x.air_s - u_s)
         found = [(weight * x_ends * left_s**k).sum(1) for k in range(3)]
-        self._end(src, who, (i, j), found, (lost_x, lost_y), locked)
+        self._add_packet_end(src, who, (i, j), found, (lost_x, lost_y), locked)
         found = [(weight * ~x_ends * left_s**k).sum(1) for k in range(3)]
-        self._end(src, 1 - who, (j, i), found, (lost_y, lost_x), 0.0)
+        self._add_packet_end(src, 1 - who, (j, i), found, (lost_y, lost_x), 0.0)
 
-    def _meet(self, visit: _Visit) -> None:
-        """Both are silent; one begins while the other one is on the air."""
+    def _add_overlaps_after_silence(self, visit: _Visit) -> None:
+        """Add the moves from silence of both, where one begins while the other is on the air."""
         who, src, i, j, u_s, a_s, weight = visit
         x, y = self.sides[who], self.sides[1 - who]
         r_s = a_s - u_s
@@ -269,23 +269,23 @@ class _Chain:
             (False, True, r_s - longer_y_s, r_s),
         ):
             p, b_s, squares = silence_moments(y, j, start_s, stop_s)
-            lost_x = x.lost(x.later if x_begins else x.earlier)
-            lost_y = y.lost(y.earlier if x_begins else y.later)
+            lost_x = x.loss_probability(x.later if x_begins else x.earlier)
+            lost_y = y.loss_probability(y.earlier if x_begins else y.later)
             more_s = y.air_s - x.air_s - r_s  # Y's end is this and B after X's
             left_s, ends_s = b_s + more_s * p, (a_s + x.air_s) * p
             if not x_ends:
                 left_s, ends_s = -left_s, b_s + (u_s + y.air_s) * p
             left2 = squares + 2.0 * more_s * b_s + more_s**2 * p
             found = [(weight * of).sum(1) for of in (p, left_s, left2)]
-            self._count(who, src, i, found[0], lost_x)
-            self._count(1 - who, src, j, found[0], lost_y)
+            self._count_attempt(who, src, i, found[0], lost_x)
+            self._count_attempt(1 - who, src, j, found[0], lost_y)
             self.late[1 - who if x_begins else who][src] += found[0]
             self.lasts_s[src] += (weight * ends_s).sum(1)
             locked = float(x_begins != x_ends)
             if x_ends:
-                self._end(src, who, (i, j), found, (lost_x, lost_y), locked)
+                self._add_packet_end(src, who, (i, j), found, (lost_x, lost_y), locked)
             else:
-                self._end(src, 1 - who, (j, i), found, (lost_y, lost_x), locked)
+                self._add_packet_end(src, 1 - who, (j, i), found, (lost_y, lost_x), locked)
 
     def _go_on_alone(self, visit: _Visit) -> None:
         """Both are silent; one gets packets off until the other one begins."""
@@ -296,20 +296,24 @@ class _Chain:
         p, b_s, _ = silence_moments(y, j, end_s, np.inf)
         later, later_s, _ = silence_moments(y, j, end_s + x.cycle_s, np.inf)
         more = (later_s - end_s * later) / x.cycle_s - 0.5 * later
-        self._until(src, who, (i, j), *((weight * of).sum(1) for of in (p, more, b_s + u_s * p)))
+        self._add_until_other_begins(
+            src, who, (i, j), *((weight * of).sum(1) for of in (p, more, b_s + u_s * p))
+        )
         end_s = r_s - y.air_s
         p, _, _ = silence_moments(y, j, -np.inf, end_s)
         later, later_s, _ = silence_moments(y, j, -np.inf, end_s - y.cycle_s)
         more = (end_s * later - later_s) / y.cycle_s - 0.5 * later
-        self._until(src, 1 - who, (j, i), *((weight * of).sum(1) for of in (p, more, a_s * p)))
+        self._add_until_other_begins(
+            src, 1 - who, (j, i), *((weight * of).sum(1) for of in (p, more, a_s * p))
+        )
 
-    def _until(
+    def _add_until_other_begins(
         self, src: Integers, alone: int, stages: tuple[Integers, Integers], p: Floats,
         more: Floats, begins_s: Floats,
     ) -> None:  # fmt: skip
         """`alone` gets a packet off with probability p, then `more`, until the other begins."""
         one, other = self.sides[alone], self.sides[1 - alone]
-        self._count(alone, src, stages[0], p, one.error)
+        self._count_attempt(alone, src, stages[0], p, one.error)
         self.lasts_s[src] += begins_s
         within = one.air_s / one.cycle_s
         longer_s = max(0.0, one.air_s - other.air_s)
@@ -329,28 +333,30 @@ class _Chain:
         )  # fmt: skip
         for stage in np.flatnonzero(one.alone > RARE):
             i, j, share = np.full_like(src, stage), stages[1], one.alone[stage]
-            self._count(alone, src, i, share * more, one.error)
+            self._count_attempt(alone, src, i, share * more, one.error)
             for begins, ends, chance, (low_s, high_s), lasts_s in meetings:
                 q = p * share * chance
-                lost = one.lost(one.later if begins else one.earlier)
-                lost_other = other.lost(other.earlier if begins else other.later)
-                self._count(alone, src, i, q, lost)
-                self._count(1 - alone, src, j, q, lost_other)
+                lost = one.loss_probability(one.later if begins else one.earlier)
+                lost_other = other.loss_probability(other.earlier if begins else other.later)
+                self._count_attempt(alone, src, i, q, lost)
+                self._count_attempt(1 - alone, src, j, q, lost_other)
                 self.late[1 - alone if begins else alone][src] += q
                 self.lasts_s[src] += q * lasts_s
                 squares = (low_s**2 + low_s * high_s + high_s**2) / 3.0
                 found = [q, q * 0.5 * (low_s + high_s), q * squares]
                 locked = float(begins != ends)
                 if ends:
-                    self._end(src, alone, (i, j), found, (lost, lost_other), locked)
+                    self._add_packet_end(src, alone, (i, j), found, (lost, lost_other), locked)
                 else:
-                    self._end(src, 1 - alone, (j, i), found, (lost_other, lost), locked)
+                    self._add_packet_end(src, 1 - alone, (j, i), found, (lost_other, lost), locked)
 
-    def _count(self, who: int, src: Integers, stage: Integers, tries: Any, lost: Any) -> None:
+    def _count_attempt(
+        self, who: int, src: Integers, stage: Integers, tries: Any, lost: Any
+    ) -> None:
         self.tries[who][src, stage] += tries
         self.fails[who][src, stage] += tries * lost
 
-    def _end(
+    def _add_packet_end(
         self, src: Integers, first: int, stages: tuple[Integers, Integers], found: list[Floats],
         losses: tuple[Any, Any], locked: Any,
     ) -> None:  # fmt: skip
@@ -421,7 +427,7 @@ class Side:
         self.cycle_s = self.silent_s + self.air_s
         self.same = (sender, earlier, later)
 
-    def lost(self, spoilt: Any) -> Any:
+    def loss_probability(self, spoilt: Any) -> Any:
         """Probability of losing a packet.
 
         Parameters

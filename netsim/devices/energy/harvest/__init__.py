@@ -108,7 +108,7 @@ class Supply:
         self._known: list[list[Piece]] = [[] for _ in pieces]
         self._ends_ns: list[list[float]] = [[] for _ in pieces]
 
-    def at(self, node: int, time_ns: int) -> Piece:
+    def piece_at(self, node: int, time_ns: int) -> Piece:
         """The piece that holds an instant."""
         known, ends_ns = self._known[node], self._ends_ns[node]
         while not ends_ns or ends_ns[-1] <= time_ns:
@@ -121,7 +121,7 @@ class Supply:
         """Energy [J] that a node is offered from time 0 to an instant."""
         total, now_ns = 0.0, 0
         while now_ns < until_ns:
-            piece = self.at(node, now_ns)
+            piece = self.piece_at(node, now_ns)
             ends_ns = until_ns if piece.until_ns is None else min(until_ns, piece.until_ns)
             total += piece.watt * (ends_ns - now_ns)
             now_ns = ends_ns
@@ -149,7 +149,7 @@ def supply(law: Harvest, nodes: int, streams: Streams, folder: Path | None) -> S
     return None if found is None else Supply(law, found)
 
 
-def slots(powers: Iterator[float], slot_ns: int) -> Iterator[Piece]:
+def slot_pieces(powers: Iterator[float], slot_ns: int) -> Iterator[Piece]:
     """Pieces of one length after each other."""
     for number, watt in enumerate(powers, start=1):
         yield Piece(number * slot_ns, watt)

@@ -9,7 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import Annotated, Literal
 
-from netsim.devices.energy.harvest import Harvest, Piece, Power, slots
+from netsim.devices.energy.harvest import Harvest, Piece, Power, slot_pieces
 from netsim.registry import Duration, Fraction, Recurs
 from netsim.rng import Streams
 from netsim.units import to_ns
@@ -36,7 +36,7 @@ class Bernoulli(Harvest):
     def pieces(
         self, nodes: Sequence[int], streams: Streams, folder: Path | None
     ) -> list[Iterator[Piece]] | None:
-        return [slots(self._powers(node, streams), to_ns(self.slot_s)) for node in nodes]
+        return [slot_pieces(self._powers(node, streams), to_ns(self.slot_s)) for node in nodes]
 
     def _powers(self, node: int, streams: Streams) -> Iterator[float]:
         for slot in count():

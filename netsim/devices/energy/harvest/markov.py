@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from netsim.devices.energy.harvest import Harvest, Piece, Power, slots
+from netsim.devices.energy.harvest import Harvest, Piece, Power, slot_pieces
 from netsim.registry import Duration, Recurs
 from netsim.rng import Streams
 from netsim.units import to_ns
@@ -47,7 +47,7 @@ class Markov(Harvest):
     def pieces(
         self, nodes: Sequence[int], streams: Streams, folder: Path | None
     ) -> list[Iterator[Piece]] | None:
-        return [slots(self._powers(node, streams), to_ns(self.slot_s)) for node in nodes]
+        return [slot_pieces(self._powers(node, streams), to_ns(self.slot_s)) for node in nodes]
 
     def _powers(self, node: int, streams: Streams) -> Iterator[float]:
         share = self.bad_to_good / (self.bad_to_good + self.good_to_bad)

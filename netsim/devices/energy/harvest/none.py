@@ -10,7 +10,7 @@ from netsim.devices.energy.harvest import Harvest, Piece
 from netsim.rng import Streams
 
 
-class Nothing(Harvest):
+class NoHarvest(Harvest):
     """A node whose battery is empty stays off."""
 
     kind: Literal["none"] = "none"

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import model_validator
 
-from netsim.devices.energy.harvest import Harvest, Piece, Power, slots
+from netsim.devices.energy.harvest import Harvest, Piece, Power, slot_pieces
 from netsim.registry import Duration, Finite, Recurs
 from netsim.rng import Streams
 from netsim.units import to_ns
@@ -61,7 +61,7 @@ class Solar(Harvest):
     def pieces(
         self, nodes: Sequence[int], streams: Streams, folder: Path | None
     ) -> list[Iterator[Piece]] | None:
-        return [slots(self._powers(), to_ns(self.step_s)) for _ in nodes]
+        return [slot_pieces(self._powers(), to_ns(self.step_s)) for _ in nodes]
 
     def _powers(self) -> Iterator[float]:
         number, before_j = 0, self.joules(0.0)

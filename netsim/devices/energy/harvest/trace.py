@@ -11,7 +11,7 @@ from netsim.devices.energy.harvest import MOST_W, Harvest, Piece
 from netsim.registry import FilePath, Finite, Positive
 from netsim.rng import Streams
 from netsim.traces.csv_columns import SECONDS, Columns
-from netsim.traces.moments import begin
+from netsim.traces.moments import file_time_of_start
 from netsim.traces.node_ids import require_known
 from netsim.units import to_ns
 
@@ -69,11 +69,15 @@ class Trace(Harvest):
         twice[order[1:]] = (np.diff(node[order]) == 0) & (np.diff(t_s[order]) == 0)
         rows.require(~twice, "there is a row for this time already")
         ends_s = t_s.max() + self.last_s
-        begins_s = begin(rows.text.where, t_s.min(), ends_s, self.start_s, "nothing is harvested")
+        begins_s = file_time_of_start(
+            rows.text.where, t_s.min(), ends_s, self.start_s, "nothing is harvested"
+        )
         mine = {i: order[node[order] == (i if each else 0)] for i in nodes}
-        return [self._of(t_s[mine[i]] - begins_s, watt[mine[i]]) for i in nodes]
+        return [self._pieces_of_node(t_s[mine[i]] - begins_s, watt[mine[i]]) for i in nodes]
 
-    def _of(self, t_s: NDArray[np.float64], watt: NDArray[np.float64]) -> Iterator[Piece]:
+    def _pieces_of_node(
+        self, t_s: NDArray[np.float64], watt: NDArray[np.float64]
+    ) -> Iterator[Piece]:
         """Pieces of one node: nothing before its first row, and after the last has ended."""
         if not len(t_s):
             return iter(())

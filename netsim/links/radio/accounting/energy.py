@@ -29,7 +29,7 @@ class EnergyAccounting:
     Attributes
     ----------
     listens : bool
-        Whether `overheard` has to be called, where all nodes share a channel.
+        Whether `count_overhearing` has to be called, where all nodes share a channel.
     """
 
     def __init__(self, recorder: Recorder, meter: EnergyMeter) -> None:
@@ -37,13 +37,13 @@ class EnergyAccounting:
         self.listens = meter.listens
         self._overhearing = Overhearing()
 
-    def airtime(self, flight: Flight, until_ns: int) -> None:
+    def count_airtime(self, flight: Flight, until_ns: int) -> None:
         """Count a flight's airtime up to an instant; take back what was counted beyond it."""
         begin_ns, end_ns = flight.accounted_to_ns, max(until_ns, flight.begins_ns)
         if begin_ns == end_ns:
             return
         flight.accounted_to_ns = end_ns
-        sent = _airtimes(flight, begin_ns, end_ns)
+        sent = _sent_pieces(flight, begin_ns, end_ns)
         for piece in sent:
             self._recorder.airtime_ns += round(piece.airtime_ns)
             flight.airtime_ns += round(piece.airtime_ns)
@@ -52,51 +52,51 @@ class EnergyAccounting:
             flight.counted += pieces
         else:
             flight.counted, pieces = _taken_back(flight, flight.counted, end_ns)
-        awake, waking_later = _awake(flight), _waking_later(flight)
+        awake, waking_later = _awake_receivers(flight), _waking_later(flight)
         for piece in pieces:
-            self._sent(flight, awake, piece)
+            self._meter_piece(flight, awake, piece)
         for reception in waking_later:
             wakes_ns, counted = reception.wakes_ns, flight.counted_late.get(reception, ())
             if end_ns > begin_ns:
                 heard: tuple[Piece, ...]
-                heard = tuple(_airtimes(flight, max(begin_ns, wakes_ns), max(end_ns, wakes_ns)))
+                heard = tuple(_sent_pieces(flight, max(begin_ns, wakes_ns), max(end_ns, wakes_ns)))
                 counted += heard
             else:
                 counted, heard = _taken_back(flight, counted, end_ns)
             flight.counted_late = {**flight.counted_late, reception: counted}
             for piece in heard:
-                self._heard(reception.tx.dst, piece)
+                self._meter_reception(reception.tx.dst, piece)
                 if piece.answers:
-                    self._answered(flight, piece)
+                    self._meter_answers(flight, piece)
 
-    def _sent(self, flight: Flight, awake: Sequence[int], piece: Piece) -> None:
-        """Tell the meter of a piece: what is sent, found by those who listen, and answered."""
+    def _meter_piece(self, flight: Flight, awake: Sequence[int], piece: Piece) -> None:
+        """Meter a piece: sending, reception by the listeners, and answers."""
         meter, (from_ns, to_ns, airtime_ns, found, _) = self._meter, piece
         if found is None:
             meter.on_air(flight.src, awake, from_ns, to_ns, airtime_ns, flight.power_now)
         else:
             meter.on_air(flight.src, (), from_ns, to_ns, airtime_ns, flight.power_now)
             for node in awake:
-                self._heard(node, piece)
+                self._meter_reception(node, piece)
             before_ns = flight.found_ns
             flight.found_ns = found * airtime_ns + (0.0 if before_ns is None else before_ns)
         if awake and piece.answers:
-            self._answered(flight, piece)
+            self._meter_answers(flight, piece)
 
-    def _answered(self, flight: Flight, piece: Piece) -> None:
-        """Tell the meter what the receiver of a message, which listens, sends in answer."""
+    def _meter_answers(self, flight: Flight, piece: Piece) -> None:
+        """Meter the answers of a message's receiver, which listens."""
         answered_ns = piece.answers * piece.airtime_ns
         flight.answered_ns += answered_ns
         dst = flight.receptions[0].tx.dst
         self._meter.on_air(dst, [flight.src], piece.from_ns, piece.to_ns, answered_ns)
 
-    def _heard(self, node: int, piece: Piece) -> None:
+    def _meter_reception(self, node: int, piece: Piece) -> None:
         airtime_ns = piece.airtime_ns
         if piece.found is not None:
             airtime_ns *= float(piece.found[node])
-        self._meter.receives(node, piece.from_ns, piece.to_ns, airtime_ns)
+        self._meter.count_reception(node, piece.from_ns, piece.to_ns, airtime_ns)
 
-    def transmits(
+    def set_transmit_share(
         self, flight: Flight, from_ns: int, share: float, stretches: Sequence[Stretch] = ()
     ) -> None:
         """Let a flight's sender transmit for another share of the time, from an instant on.
@@ -113,19 +113,19 @@ class EnergyAccounting:
             Times with a share of their own; all of those that end later, beside the past.
         """
         if share != flight.transmit_share and flight.accounted_to_ns < from_ns:
-            self.airtime(flight, from_ns)
+            self.count_airtime(flight, from_ns)
         flight.transmit_share, flight.stretches = share, stretches
 
     def to_end(self, flight: Flight) -> None:
         """Count a flight's airtime to its planned end."""
-        self.airtime(flight, flight.ends_ns)
+        self.count_airtime(flight, flight.ends_ns)
 
     def airtime_ahead_ns(self, flight: Flight, now_ns: int) -> int:
         """Return the airtime that has been counted for a flight and is still to come [ns]."""
         now_ns = max(now_ns, flight.begins_ns)
         if now_ns >= flight.accounted_to_ns:
             return 0
-        pieces = _airtimes(flight, now_ns, flight.accounted_to_ns)
+        pieces = _sent_pieces(flight, now_ns, flight.accounted_to_ns)
         return round(sum(piece.airtime_ns for piece in pieces))
 
     def receiver_leaves(
@@ -144,26 +144,26 @@ class EnergyAccounting:
             Those that it has been sent.
         """
         if self._meter.by_bits:
-            self._hears(flight, reception, attempts)
+            self._meter_received_bits(flight, reception, attempts)
         listens_ns = max(flight.begins_ns, reception.wakes_ns)
         late = listens_ns > flight.begins_ns
         counted_to_ns, leaves_ns = (max(t, listens_ns) for t in (flight.accounted_to_ns, now_ns))
         heard: Sequence[Piece]
-        heard = _airtimes(flight, counted_to_ns, leaves_ns)
+        heard = _sent_pieces(flight, counted_to_ns, leaves_ns)
         if leaves_ns < counted_to_ns:
             counted = flight.counted_late.get(reception, ()) if late else flight.counted
             _, heard = _taken_back(flight, counted, leaves_ns)
         for piece in heard:
-            self._heard(reception.tx.dst, piece)
+            self._meter_reception(reception.tx.dst, piece)
 
-    def overheard(
+    def count_overhearing(
         self,
         flight: Flight,
         noticing: Callable[..., Iterable[int]],
         nodes: Sequence[int],
         others: Iterable[Flight] | None = None,
     ) -> None:
-        """Count what nodes that a flight was not for have heard of it, and of the answers to it.
+        """Count what other nodes than the addressees have heard of a flight and of its answers.
 
         Parameters
         ----------
@@ -181,30 +181,34 @@ class EnergyAccounting:
         meant = {flight.src, *flight.addressees}
         if ends_ns > begins_ns:
             near = noticing(flight.src, nodes, begins_ns, flight.power_now)
-            self._overheard(flight, [node for node in near if node not in meant], others)
+            self._count_overheard_flight(
+                flight, [node for node in near if node not in meant], others
+            )
         if flight.answered_ns:
             near = noticing(flight.receptions[0].tx.dst, nodes, begins_ns, 1.0)
             apart = [node for node in near if node not in meant]
-            self._meter.overhears(apart, begins_ns, ends_ns, round(flight.answered_ns))
+            self._meter.count_overhearing(apart, begins_ns, ends_ns, round(flight.answered_ns))
 
-    def _overheard(
+    def _count_overheard_flight(
         self, flight: Flight, apart: Sequence[int], others: Iterable[Flight] | None
     ) -> None:
         """Count what some nodes have heard of a flight itself."""
         begins_ns, ends_ns = flight.begins_ns, flight.accounted_to_ns
         if others is None:
             if flight.found_ns is None:
-                self._meter.overhears(apart, begins_ns, ends_ns, flight.airtime_ns)
+                self._meter.count_overhearing(apart, begins_ns, ends_ns, flight.airtime_ns)
                 return
             for node in apart:
-                self._meter.overhears((node,), begins_ns, ends_ns, round(flight.found_ns[node]))
+                self._meter.count_overhearing(
+                    (node,), begins_ns, ends_ns, round(flight.found_ns[node])
+                )
             return
-        for node, spans in self._overhearing.of(flight, apart, others):
+        for node, spans in self._overhearing.heard_spans(flight, apart, others):
             for from_ns, to_ns in spans:
-                airtime_ns = round(_between(flight.counted, from_ns, to_ns))
-                self._meter.overhears((node,), from_ns, to_ns, airtime_ns)
+                airtime_ns = round(_airtime_between(flight.counted, from_ns, to_ns))
+                self._meter.count_overhearing((node,), from_ns, to_ns, airtime_ns)
 
-    def bits(self, flight: Flight, reports: Sequence[Report], cut: bool) -> int:
+    def count_bits(self, flight: Flight, reports: Sequence[Report], cut: bool) -> int:
         """Count the bits that a flight has carried, headers and repetitions included.
 
         Parameters
@@ -244,21 +248,23 @@ class EnergyAccounting:
             attempts = max((report[2] for report in reports if report[2]), default=attempts)
         else:
             attempts = reports[0][2]
-        self._meter.carried(flight.src, flight.addressees, (), attempts * flight.packet_bits)
+        self._meter.count_sent_bits(
+            flight.src, flight.addressees, (), attempts * flight.packet_bits
+        )
         for reception in flight.receptions:
-            self._hears(flight, reception, attempts)
+            self._meter_received_bits(flight, reception, attempts)
 
-    def _hears(self, flight: Flight, reception: Reception, attempts: int) -> None:
-        """Tell the meter of the bits of a flight that a receiver has listened to."""
+    def _meter_received_bits(self, flight: Flight, reception: Reception, attempts: int) -> None:
+        """Meter the bits of a flight that a receiver has listened to."""
         if reception.unreachable is not None and not reception.listened:
             return
         if reception.wakes_ns > flight.begins_ns:
             attempts -= reception.attempts_asleep
         if max(reception.wakes_ns, flight.begins_ns) <= flight.accounted_to_ns:
-            self._meter.hears(reception.tx.dst, attempts * flight.packet_bits)
+            self._meter.count_received_bits(reception.tx.dst, attempts * flight.packet_bits)
 
 
-def _airtimes(flight: Flight, from_ns: int, to_ns: int) -> list[Piece]:
+def _sent_pieces(flight: Flight, from_ns: int, to_ns: int) -> list[Piece]:
     """The times between two instants at which a flight is sent.
 
     Where `to_ns` is the earlier one, they are what to take back: backwards, with negative airtime.
@@ -275,7 +281,7 @@ def _airtimes(flight: Flight, from_ns: int, to_ns: int) -> list[Piece]:
     back, told = to_ns < from_ns, (flight.found, flight.answers)
     first_ns, last_ns = (to_ns, from_ns) if back else (from_ns, to_ns)
     at_once_ns = flight.at_once_ends_ns
-    for at_ns, end_ns, share in _shares(flight, first_ns, last_ns):
+    for at_ns, end_ns, share in _transmit_stretches(flight, first_ns, last_ns):
         inside = (at_once_ns,) if at_ns < at_once_ns < end_ns else ()
         for begin_ns, stop_ns in pairwise((at_ns, *inside, end_ns)):
             airtime_ns = _on_ns(flight, stop_ns) - _on_ns(flight, begin_ns)
@@ -292,7 +298,7 @@ def _airtimes(flight: Flight, from_ns: int, to_ns: int) -> list[Piece]:
     return found
 
 
-def _shares(flight: Flight, first_ns: int, last_ns: int) -> list[Stretch]:
+def _transmit_stretches(flight: Flight, first_ns: int, last_ns: int) -> list[Stretch]:
     """The times between two instants in which a sender transmits, and for what share of each."""
     found: list[Stretch] = []
     at_ns, share = first_ns, flight.transmit_share
@@ -331,7 +337,7 @@ def _taken_back(
         begin_ns, end_ns, airtime_ns = piece[:3]
         at_ns = max(begin_ns, until_ns)
         if (flight.stretches or flight.turns is not None) and at_ns > begin_ns:
-            rest_ns = sum(one.airtime_ns for one in _airtimes(flight, at_ns, end_ns))
+            rest_ns = sum(one.airtime_ns for one in _sent_pieces(flight, at_ns, end_ns))
             kept.append(piece._replace(to_ns=at_ns, airtime_ns=airtime_ns - rest_ns))
             back += [piece._replace(from_ns=end_ns, to_ns=begin_ns, airtime_ns=-airtime_ns)]
             back += kept[-1:]
@@ -343,7 +349,7 @@ def _taken_back(
     return tuple(kept), tuple(back)
 
 
-def _between(counted: Iterable[Piece], from_ns: int, to_ns: int) -> float:
+def _airtime_between(counted: Iterable[Piece], from_ns: int, to_ns: int) -> float:
     """Airtime of the metered pieces of a flight between two instants [ns]."""
     airtime_ns = 0.0
     for piece in counted:
@@ -366,8 +372,8 @@ def _on_ns(flight: Flight, time_ns: int) -> int:
     return elapsed_ns if flight.turns is None else round(flight.turns.spread_ns(elapsed_ns))
 
 
-def _awake(flight: Flight) -> list[int]:
-    """Receivers that listen from the beginning of a flight on."""
+def _awake_receivers(flight: Flight) -> list[int]:
+    """Receivers that listen from a flight's beginning."""
     begins_ns = flight.begins_ns
     return [
         r.tx.dst for r in flight.receptions if r.unreachable is None and r.wakes_ns <= begins_ns

@@ -20,7 +20,7 @@ class Overhearing:
     def __init__(self) -> None:
         self._at_work: dict[int, list[Span]] = {}
 
-    def of(
+    def heard_spans(
         self, flight: Flight, nodes: Iterable[int], others: Iterable[Flight]
     ) -> list[tuple[int, list[Span]]]:
         """Return the times at which idle nodes heard a flight that has ended.
@@ -46,19 +46,19 @@ class Overhearing:
             for node, since_ns in _taking_part(other):
                 under_way[node] = min(since_ns, under_way.get(node, since_ns))
         for node, since_ns in _taking_part(flight):
-            self._add(node, (since_ns, ends_ns), oldest_ns)
+            self._note_busy(node, (since_ns, ends_ns), oldest_ns)
         found = []
         for node in nodes:
             until_ns = min(ends_ns, under_way.get(node, ends_ns))
-            spans = _without((begins_ns, until_ns), self._at_work.get(node, ()))
+            spans = _subtract_spans((begins_ns, until_ns), self._at_work.get(node, ()))
             for span in spans:
-                self._add(node, span, oldest_ns)
+                self._note_busy(node, span, oldest_ns)
             if spans:
                 found.append((node, spans))
         return found
 
-    def _add(self, node: int, span: Span, oldest_ns: int) -> None:
-        """Note that a radio was at work, and forget what ended before any flight on the air."""
+    def _note_busy(self, node: int, span: Span, oldest_ns: int) -> None:
+        """Note a time at which a radio was busy; forget those before all flights on the air."""
         kept = [one for one in self._at_work.get(node, ()) if one[1] > oldest_ns]
         if span[1] > oldest_ns:
             kept.append(span)
@@ -78,8 +78,8 @@ def _taking_part(flight: Flight) -> list[tuple[int, int]]:
     ]
 
 
-def _without(span: Span, others: Iterable[Span]) -> list[Span]:
-    """The parts of a span that lie in none of the others."""
+def _subtract_spans(span: Span, others: Iterable[Span]) -> list[Span]:
+    """Subtract spans from a span."""
     left = [span] if span[0] < span[1] else []
     for begins_ns, ends_ns in others:
         parts = [((a, min(b, begins_ns)), (max(a, ends_ns), b)) for a, b in left]

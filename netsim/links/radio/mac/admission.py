@@ -109,7 +109,7 @@ class RadioQueue:
                 message.radios = (src, dst if receivers else src)
             for radio in dict.fromkeys(message.radios):
                 self.waiting[radio].append(message)
-        yield from self._ready(range(len(self.free)))
+        yield from self._ready_messages(range(len(self.free)))
 
     def add(self, message: QueuedMessage) -> None:
         """Let a message wait for its radios."""
@@ -132,9 +132,9 @@ class RadioQueue:
             line = self.waiting[radio]
             while line and line[0].left_queue:
                 line.popleft()
-        yield from self._ready(radios)
+        yield from self._ready_messages(radios)
 
-    def _ready(self, radios: Sequence[int]) -> Iterator[QueuedMessage]:
+    def _ready_messages(self, radios: Sequence[int]) -> Iterator[QueuedMessage]:
         """Yield the messages at some radios that can start, oldest first."""
         while (message := self._oldest_ready(radios)) is not None:
             message.left_queue = True

@@ -26,7 +26,7 @@ class Allocation:
     Attributes
     ----------
     shares : mapping of int to float
-        Part of the band that each of some nodes has; `rest` is for all others together.
+        Part of the band that each of some nodes has; all others share `unallocated_share`.
     powers : mapping of int to float
         Transmit power over the full one, of messages from or to a node; 1 for all others.
     """
@@ -35,8 +35,8 @@ class Allocation:
     powers: Mapping[int, float] = field(default_factory=dict)
 
     @property
-    def rest(self) -> float:
-        """Part of the band that is nobody's own, in [0, 1]."""
+    def unallocated_share(self) -> float:
+        """Part of the band that no node has for itself, in [0, 1]."""
         left = 1.0 - math.fsum(self.shares.values())
         return left if left > ROUNDING else 0.0
 
@@ -57,12 +57,16 @@ class Allocation:
             Of a node with a share, its equal part of that; of others what a round robin gives in
             the part that is left.
         """
-        share = self.rest if node is None else self.shares.get(node, self.rest)
-        each = min(max(share, STILL) / beside, mac.most / mac.subchannels)
+        share = (
+            self.unallocated_share
+            if node is None
+            else self.shares.get(node, self.unallocated_share)
+        )
+        each = min(max(share, STILL) / beside, mac.most_per_unicast / mac.subchannels)
         return Medium(slowdown=1.0 / each)
 
-    def refusal(self, mac: Ofdma, nodes: int, base_stations: AbstractSet[int]) -> str | None:
-        """Return what is wrong with it; None: nothing.
+    def problem(self, mac: Ofdma, nodes: int, base_stations: AbstractSet[int]) -> str | None:
+        """Return an error text about the allocation; None if it is valid.
 
         Parameters
         ----------
@@ -80,12 +84,12 @@ class Allocation:
                     return f"{where}: node {node} is a base station; name nodes of its cell"
                 if not _is_real(value) or not 0.0 <= value <= 1.0:
                     return f"{where} = {value!r}: must be a number from 0 to 1"
-        most = mac.most / mac.subchannels
+        most = mac.most_per_unicast / mac.subchannels
         for node, share in self.shares.items():
             if share > most * (1.0 + ROUNDING):
                 return (
-                    f"shares[{node}] = {share:g}: [radio.mac] max_subchannels = {mac.most} of "
-                    f"{mac.subchannels} allows {most:g}"
+                    f"shares[{node}] = {share:g}: [radio.mac] max_subchannels = "
+                    f"{mac.most_per_unicast} of {mac.subchannels} allows {most:g}"
                 )
         total = math.fsum(self.shares.values())
         if total > 1.0 + ROUNDING:

@@ -60,7 +60,7 @@ NONE = Curve(np.array([np.inf]), np.zeros(1))
 """Of packets that are not lost to others."""
 
 
-def curve(error: Callable[[float], float], snr: float) -> Curve:
+def loss_curve(error: Callable[[float], float], snr: float) -> Curve:
     """Losses of a packet over noise; `NONE`: it is lost without interference, too.
 
     Parameters
@@ -131,7 +131,7 @@ def lost_to_several(over: Sequence[Curve], power: Floats, there: Floats) -> Floa
     return np.asarray(np.minimum(np.add.reduce(weights * np.array(losses), 1), 1.0))
 
 
-def overlap(share: Floats, frame_s: Floats, others_frame_s: Floats) -> Floats:
+def overlap_probabilities(share: Floats, frame_s: Floats, others_frame_s: Floats) -> Floats:
     """Probabilities that senders are on the air during a part of another one's packet.
 
     Parameters
@@ -160,12 +160,12 @@ class Bursts:
     def __init__(self, channel: RadioChannel, acknowledged: bool) -> None:
         self._channel, self._acknowledged = channel, acknowledged
         self._curve = lru_cache(maxsize=1 << 14)(self._new_curve)
-        self._error = lru_cache(maxsize=1 << 14)(channel.error)
+        self._error = lru_cache(maxsize=1 << 14)(channel.packet_error)
 
     def _new_curve(self, snr: float, bits: int, rate_bps: float) -> Curve:
-        return curve(lambda sinr: self._error(sinr, bits, rate_bps), snr)
+        return loss_curve(lambda sinr: self._error(sinr, bits, rate_bps), snr)
 
-    def of(self, flight: Flight, receiver: int) -> tuple[Curve, Curve]:
+    def loss_curves(self, flight: Flight, receiver: int) -> tuple[Curve, Curve]:
         """Losses of a flight's packets, and of what its receiver answers.
 
         Parameters

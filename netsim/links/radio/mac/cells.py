@@ -95,14 +95,14 @@ class Cells:
         if allocation is None:
             self._allocated.pop(key, None)
         else:
-            problem = allocation.refusal(self._mac, self._nodes, bases)
+            problem = allocation.problem(self._mac, self._nodes, bases)
             if problem is not None:
                 raise ProtocolError(f"allocate: {problem}")
             self._allocated[key] = allocation
         if key in self._pools:
             self._due[key] = None
 
-    def power(self, src: int, receivers: Sequence[int]) -> float:
+    def power_factor(self, src: int, receivers: Sequence[int]) -> float:
         """Power of a message that begins, over what its sender would have by itself."""
         if not self._allocated or len(receivers) > 1:
             return 1.0
@@ -111,7 +111,7 @@ class Cells:
         found = self._allocated.get((base_station, uplink))
         return 1.0 if found is None else found.powers.get(node, 1.0)
 
-    def parts(self) -> Iterator[tuple[int, bool, list[float]]]:
+    def band_shares(self) -> Iterator[tuple[int, bool, list[float]]]:
         """Base station, direction, and shares of the band of the messages under way."""
         for (base_station, uplink), flights in self._pools.items():
             yield base_station, uplink, [1.0 / flight.medium.slowdown for flight in flights]
@@ -129,7 +129,7 @@ class Cells:
         key = self.pool_of(flight)
         self._pools.setdefault(key, []).append(flight)
         self._share_out(key, now_ns)
-        flight.told_medium = flight.medium  # it begins under what it has now
+        flight.known_medium = flight.medium  # it begins under what it has now
         self._touched.pop(flight, None)
 
     def leave(self, flight: Flight, others: Iterable[Flight]) -> None:
@@ -144,9 +144,9 @@ class Cells:
         for key in list(self._due):
             self._share_out(key, now_ns)
         touched, self._touched = self._touched, {}
-        changed = [flight for flight in touched if flight.medium != flight.told_medium]
+        changed = [flight for flight in touched if flight.medium != flight.known_medium]
         for flight in changed:
-            flight.told_medium = flight.medium
+            flight.known_medium = flight.medium
         return Changed(changed, [])
 
     def pool_of(self, flight: Flight) -> tuple[int, bool]:
@@ -289,7 +289,7 @@ class ProportionalFair:
         while self._next <= block:
             at = self._next
             averages, rates = self._averages[at], self._rates(at)
-            masks = self._allocated(averages, rates, at)
+            masks = self._allocate_subchannels(averages, rates, at)
             self._past[at] = dict(zip(self._flights, masks, strict=True))
             self._averages[at + 1] = {
                 flight: (1.0 - self._weight) * averages[flight]
@@ -303,7 +303,7 @@ class ProportionalFair:
         rows = [self._of_pair(f.src, f.addressees[0], block) for f in self._flights]
         return np.array(rows).reshape(len(rows), self._mac.subchannels)
 
-    def _allocated(
+    def _allocate_subchannels(
         self, averages: dict[Flight, float], rates: NDArray[np.float64], block: int
     ) -> NDArray[np.bool_]:
         """Give each sub-channel to the flight with the largest rate over average: (flights, K)."""
@@ -322,7 +322,7 @@ class ProportionalFair:
             best = level[0] if len(level) == 1 else min(level, key=turn)
             if merit[best, k] > 0.0:
                 given[best, k] = True
-                if given[best].sum() == self._mac.most:
+                if given[best].sum() == self._mac.most_per_unicast:
                     merit[best] = 0.0
         return given
 

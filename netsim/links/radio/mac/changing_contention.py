@@ -35,7 +35,9 @@ class ChangingContention(Contention):
         if lasts_ns is None:
             return at_ns
         sent_s = [of.frame_s for one, (of, _) in self._found.items() if one not in self._silent]
-        if not (self._silent or self._lasts(min(sent_s, default=math.inf) * NS_PER_S)):
+        if not (
+            self._silent or self._fading_outlasts_packets(min(sent_s, default=math.inf) * NS_PER_S)
+        ):
             return at_ns
         seen_ns = to_ns(self._radio.rate.choice_delay_s)  # so much later a sender knows of a fade
         ends = [((now_ns - d) // lasts_ns + 1) * lasts_ns + d for d in {0, seen_ns}]
@@ -45,25 +47,27 @@ class ChangingContention(Contention):
         """Find anew who hears whom and who spoils whose packets."""
         flights = list(self._on_air)
         self._unsolved |= self._on_air
-        silent = [flight for flight in flights if not self._sends(flight, now_ns)]
+        silent = [flight for flight in flights if not self._has_rate(flight, now_ns)]
         self._silent = dict.fromkeys(silent)
         for k, flight in enumerate(flights):
             for other in flights[:k]:
                 self._meet_again(flight, other, now_ns)
 
-    def _sends(self, flight: Flight, now_ns: int) -> bool:
+    def _has_rate(self, flight: Flight, now_ns: int) -> bool:
         """Return whether a flight's link has a rate."""
         return self._snr_and_rate(flight, now_ns)[1] > 0.0
 
-    def _meet(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> None:
-        if not self._sends(flight, now_ns):
+    def _find_contenders(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> None:
+        if not self._has_rate(flight, now_ns):
             self._silent[flight] = None
         everybody = list(others)
         silent = (
             everybody if flight in self._silent else [o for o in everybody if o in self._silent]
         )
         if flight not in self._silent:
-            super()._meet(flight, [o for o in everybody if o not in self._silent], now_ns)
+            super()._find_contenders(
+                flight, [o for o in everybody if o not in self._silent], now_ns
+            )
         if silent:
             self.add(flight, silent, now_ns)
 
@@ -83,8 +87,8 @@ class ChangingContention(Contention):
         if hears:
             flight.contenders[other] = other.contenders[flight] = None
         elif both_send:
-            self._hide(flight, other, now_ns)
-            self._hide(other, flight, now_ns)
+            self._add_hidden(flight, other, now_ns)
+            self._add_hidden(other, flight, now_ns)
         apart, was_apart = not hears and other not in flight.hidden, not (heard or hidden)
         if was_apart and not apart:
             self.remove(flight, [other])
@@ -93,13 +97,15 @@ class ChangingContention(Contention):
             self.add(flight, [other], now_ns)
 
     def _lost_anyway(self, flight: Flight, snr: float, rate_bps: float) -> float:
-        if not self._lasts(self._channel.attempt_ns(flight.packet_bits, rate_bps, ALONE)):
+        if not self._fading_outlasts_packets(
+            self._channel.attempt_ns(flight.packet_bits, rate_bps, ALONE)
+        ):
             return 0.0
         if snr < self._channel.sensitivity:
             return 1.0
         return round(self._error(snr, flight.packet_bits, rate_bps) * STEPS) / STEPS
 
-    def _lasts(self, frame_ns: float) -> bool:
+    def _fading_outlasts_packets(self, frame_ns: float) -> bool:
         """Return whether fading lasts for several packets, or does not change in time."""
         lasts_ns = self._channel.fading_lasts_ns
         return lasts_ns is None or lasts_ns >= ATTEMPTS * frame_ns

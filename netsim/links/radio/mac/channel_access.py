@@ -104,7 +104,7 @@ def leave_slots(
     turns : Turns or None
         The slots of the new rule.
     airtime : callable
-        See `EnergyAccounting.airtime`.
+        See `EnergyAccounting.count_airtime`.
     recorder : Recorder
         Warns of flights that keep other slots than those.
     now_ns : int
@@ -218,7 +218,7 @@ def samplers_of(
     goes_on : callable
         (flight); called where a further part has been sampled.
     transmits : callable
-        Told of how much of the time senders transmit; see `EnergyAccounting.transmits`.
+        Told of how much of the time senders transmit; see `EnergyAccounting.set_transmit_share`.
     adaptation : RateAdaptation or None
 
     Returns

@@ -15,7 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.channels.mac.csma import Sender
-from netsim.links.radio.mac.bursts import NONE, Bursts, Curve, lost_to_several, overlap
+from netsim.links.radio.mac.bursts import (
+    NONE,
+    Bursts,
+    Curve,
+    lost_to_several,
+    overlap_probabilities,
+)
 from netsim.links.radio.mac.contention import STEPS, Contention
 from netsim.links.radio.mac.flight import Flight, Reception
 from netsim.links.radio.mac.interference import Changed, Interference, in_order
@@ -79,12 +85,12 @@ class ConstantContention(Contention):
         for flight, column in powers.column.items():
             powers.power[column] = flight.power_now
         powers.stale[:] = True
-        self._know()
+        self._find_disturbances()
         return True
 
     # -- who meets whom --------------------------------------------------------------------------
 
-    def _meet(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> None:
+    def _find_contenders(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> None:
         powers, src = self._powers, flight.src
         if not powers.flights:
             domain = self._domain
@@ -105,13 +111,13 @@ class ConstantContention(Contention):
         senders, receivers = powers.src[:begun], powers.dst[:first]
         to_senders = loudness.of_all(src, senders, now_ns)
         from_senders = loudness.at_all(src, senders, now_ns)
-        heard = self._heard(src, senders, np.minimum(to_senders, from_senders), now_ns)
+        heard = self._hear_each_other(src, senders, np.minimum(to_senders, from_senders), now_ns)
         for other in self._in_order(heard):
             flight.contenders[other] = other.contenders[flight] = None
         if len(flight.contenders) == begun:
             return
         powers.apart = True
-        self._know()
+        self._find_disturbances()
         to_receivers = loudness.of_all(src, receivers, now_ns) * flight.power_now
         to_senders, from_senders = to_senders * flight.power_now, from_senders * power
         to_own = [
@@ -121,13 +127,13 @@ class ConstantContention(Contention):
         apart = ~heard
         for other in self._in_order(apart & self._may_spoil(flight, to_own, to_receivers)):
             for one, by in ((flight, other), (other, flight)):
-                self._hide(one, by, now_ns)
-                powers.hide(one, by)
+                self._add_hidden(one, by, now_ns)
+                powers.note_hidden(one, by)
         hidden = None
         if flight.hidden:
             hidden = np.zeros(begun, np.bool_)
             hidden[[powers.column[other] for other in flight.hidden]] = True
-            powers.outdate(flight.hidden)
+            powers.mark_stale(flight.hidden)
             apart &= ~hidden
         for row, found in enumerate(to_own, first):
             meets = apart & (found >= self._least) & (senders != powers.dst[row])
@@ -142,10 +148,10 @@ class ConstantContention(Contention):
         powers.sum[:, :first] += powers.heard[:, :first, column]
         rows = len(powers.receptions)
         powers.sum[:, first:rows] = powers.heard[:, first:rows, :begun].sum(2)
-        powers.shift(flight)
+        powers.shift_share(flight)
 
-    def _know(self) -> None:
-        """Find out what disturbs the flights of which that is not known."""
+    def _find_disturbances(self) -> None:
+        """Find the disturbances of flights for which they are unknown."""
         powers, several, unknown = self._powers, self._several, self._unknown
         self._unknown = []
         for flight in unknown:
@@ -155,12 +161,16 @@ class ConstantContention(Contention):
             powers.frame_s[powers.column[flight]] = self._frame_s(flight, rate_bps)
             for reception in flight.receptions:
                 row = powers.row[reception]
-                packets, answers = self._curves[reception] = several.of(flight, reception.tx.dst)
+                packets, answers = self._curves[reception] = several.loss_curves(
+                    flight, reception.tx.dst
+                )
                 powers.harmless[row] = 0.0 if packets is NONE else packets.noise[0]
                 powers.quiet[0, row] = packets.noise[0] * (1.0 - ROUNDING)
                 powers.quiet[1, row] = answers.noise[0] * (1.0 - ROUNDING)
 
-    def _heard(self, src: int, senders: NDArray[np.int64], weaker: Floats, now_ns: int) -> Flags:
+    def _hear_each_other(
+        self, src: int, senders: NDArray[np.int64], weaker: Floats, now_ns: int
+    ) -> Flags:
         """Return the pairs of senders that hear each other; `weaker`: by the weaker side."""
         if self._channel.fades:
             return np.array([self.hear_each_other(src, j, now_ns) for j in senders.tolist()])
@@ -196,22 +206,24 @@ class ConstantContention(Contention):
         found[powers.of[:first][theirs]] = True
         return found
 
-    def _spoils(
+    def _hidden_effect(
         self, at: Flight, reception: Reception, flight: Flight, now_ns: int
     ) -> tuple[float, float, bool] | None:
         receiver = reception.tx.dst
         if receiver != flight.src:
             loudness = self._channel.snr(flight.src, receiver, now_ns) * flight.power_now
             harmless = self._powers.harmless[self._powers.row[reception]]
-            if 1.0 + loudness <= harmless and not self._notices(receiver, flight, loudness, now_ns):
+            if 1.0 + loudness <= harmless and not self._notices_preambles(
+                receiver, flight, loudness, now_ns
+            ):
                 return None
-        return super()._spoils(at, reception, flight, now_ns)
+        return super()._hidden_effect(at, reception, flight, now_ns)
 
-    def _lost(
+    def _capture_losses(
         self, flight: Flight, contenders: Sequence[Flight], now_ns: int
     ) -> tuple[tuple[float, ...], ...]:
         if self._channel.fades:
-            return super()._lost(flight, contenders, now_ns)
+            return super()._capture_losses(flight, contenders, now_ns)
         known, rows = self._captures.setdefault(flight, {}), []
         for reception in flight.receptions:
             pairs = [(reception, other) for other in contenders]
@@ -241,7 +253,7 @@ class ConstantContention(Contention):
         if flight in self._domain:
             del self._domain[flight]
             return
-        self._powers.outdate(flight.hidden)
+        self._powers.mark_stale(flight.hidden)
         for reception in self._powers.remove(flight):
             self._curves.pop(reception, None)
 
@@ -249,16 +261,17 @@ class ConstantContention(Contention):
         if flight in self._domain:
             flight.medium_share = share
         elif share != flight.medium_share:
-            self._powers.outdate(flight.hidden)
-            # Of short gaps a packet meets the more: at most twice the share, see `overlap`.
-            self._powers.shift(flight, min(1.0, 2.0 * abs(share - flight.medium_share)))
+            self._powers.mark_stale(flight.hidden)
+            # A packet meets more of short gaps: at most twice the share, see
+            # `overlap_probabilities`.
+            self._powers.shift_share(flight, min(1.0, 2.0 * abs(share - flight.medium_share)))
             flight.medium_share = self._powers.share[self._powers.column[flight]] = share
 
-    def _told(self, flight: Flight) -> None:
-        super()._told(flight)
+    def _note_known_conditions(self, flight: Flight) -> None:
+        super()._note_known_conditions(flight)
         if flight not in self._domain:
             if flight.contenders or flight.hidden:  # whose shares may have changed
-                self._powers.look()
+                self._powers.apply_drift()
             self._powers.touched[self._powers.column[flight]] = False
 
     # -- several at once -------------------------------------------------------------------------
@@ -269,7 +282,7 @@ class ConstantContention(Contention):
         powers = self._powers
         if flight not in powers.column or not (flight.hidden or flight.contenders):
             return
-        together = self._together(flight)
+        together = self._flights_of_problem(flight)
         for _ in range(ROUNDS):
             stale = [one for one in together if powers.stale[powers.column[one]]]
             self._look_at(stale)
@@ -287,7 +300,7 @@ class ConstantContention(Contention):
             return super().settle(now_ns)
         for flight in self._touched:
             powers.touched[powers.column[flight]] = True
-        before = {flight: self._burst[flight] for flight in powers.suspects()}
+        before = {flight: self._burst[flight] for flight in powers.take_suspects()}
         self._look_at(before)
         for flight, losses in before.items():
             if self._burst[flight] != losses and self._set_medium(flight):
@@ -298,7 +311,7 @@ class ConstantContention(Contention):
         powers = self._powers
         if not powers.flights:
             return
-        powers.look()
+        powers.apply_drift()
         stale = [flight for flight in flights if powers.stale[powers.column[flight]]]
         if not stale:
             return
@@ -316,7 +329,7 @@ class ConstantContention(Contention):
         powers, columns, lost = self._powers, len(self._powers.flights), [0.0] * len(rows)
         if columns == 1:
             return lost
-        loud = [powers.loud(row) for row in rows]
+        loud = [powers.exceeds_quiet(row) for row in rows]
         packets, answers = ([i for i, at in enumerate(loud) if at[end]] for end in (0, 1))
         if not (packets or answers):
             return lost
@@ -324,7 +337,7 @@ class ConstantContention(Contention):
         if packets:
             frame_s = powers.frame_s[:columns]
             own_s = frame_s[powers.of[[rows[i] for i in packets]]][:, None]
-            chances.append(overlap(share, own_s, frame_s))
+            chances.append(overlap_probabilities(share, own_s, frame_s))
         if answers:
             # A packet that is answered has survived: who would have spoilt it is silent then.
             beside = share * powers.spared[[rows[i] for i in answers], :columns]

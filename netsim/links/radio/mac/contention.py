@@ -81,11 +81,11 @@ class Contention(Interference):
         # By senders and powers; see `_not_found`.
         self._drowned: dict[tuple[int, float, int, float], tuple[NDArray[np.bool_], ...]] = {}
         self._noise = min(1.0, channel.sensitivity / PREAMBLE_SNR)  # as a preamble meets it
-        self._error = lru_cache(maxsize=1 << 14)(channel.error)
+        self._error = lru_cache(maxsize=1 << 14)(channel.packet_error)
         self._access = lru_cache(maxsize=4096)(self._csma.access)
         self._alone = lru_cache(maxsize=256)(self._access_alone)
         self._half = lru_cache(maxsize=256)(channel.half_lost_snr)
-        # By node, its packets and whom it hears with which power; see `_hold`.
+        # By node, its packets and whom it hears with which power; see `_collision_wait`.
         self._holds: dict[tuple[object, ...], tuple[float, float]] = {}
         self._found: dict[Flight, tuple[Sender, Access]] = {}  # of those on the air
         self._on_air: dict[Flight, None] = {}
@@ -111,23 +111,23 @@ class Contention(Interference):
         flight.contenders, flight.hidden = {}, {}
         for reception in flight.receptions:
             reception.hidden = {}
-        self._meet(flight, others, now_ns)
+        self._find_contenders(flight, others, now_ns)
         self._on_air[flight] = None
         self._solve(flight, now_ns)
         if flight not in self._silent and self._ended_ns.get(flight.src) != now_ns:
             self._spoilt |= dict.fromkeys(self._overlap_now(flight))
             self._spoilt |= dict.fromkeys(self._begin_at_once(flight, now_ns))
-        self._told(flight)
+        self._note_known_conditions(flight)
 
-    def _meet(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> None:
+    def _find_contenders(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> None:
         """Find the contenders of a flight that begins, those hidden from it, and interferers."""
         apart = []
         for other in others:
             if self.hear_each_other(flight.src, other.src, now_ns):
                 flight.contenders[other] = other.contenders[flight] = None
             else:
-                self._hide(flight, other, now_ns)
-                self._hide(other, flight, now_ns)
+                self._add_hidden(flight, other, now_ns)
+                self._add_hidden(other, flight, now_ns)
                 if other not in flight.hidden:
                     apart.append(other)
         if apart:
@@ -167,7 +167,7 @@ class Contention(Interference):
         while self._unsolved:
             self._solve(next(iter(self._unsolved)), now_ns)
         for one in self._touched:
-            if now_ns < one.at_once_ends_ns and all(r.rise <= r.told_rise for r in one.receptions):
+            if now_ns < one.at_once_ends_ns and all(r.rise <= r.known_rise for r in one.receptions):
                 self._keeping[one] = None  # others wait for the end of what is being sent
         at_once, after = super().settle(now_ns)
         at_once += [one for one in self._spoilt if one not in at_once]
@@ -192,15 +192,15 @@ class Contention(Interference):
         weaker = min(channel.snr(one, other, now_ns), channel.snr(other, one, now_ns))
         return weaker >= channel.sensitivity
 
-    def _hide(self, at: Flight, flight: Flight, now_ns: int) -> None:
+    def _add_hidden(self, at: Flight, flight: Flight, now_ns: int) -> None:
         """Add a flight to those hidden from `at`, at the receivers of `at` that it disturbs."""
         for reception in at.receptions:
-            found = self._spoils(at, reception, flight, now_ns)
+            found = self._hidden_effect(at, reception, flight, now_ns)
             if found is not None:
                 reception.hidden[flight] = found
                 at.hidden[flight] = flight.hidden[at] = None
 
-    def _spoils(
+    def _hidden_effect(
         self, at: Flight, reception: Reception, flight: Flight, now_ns: int
     ) -> tuple[float, float, bool] | None:
         """Return the effect of a hidden sender on packets: see `Hidden`; None: none."""
@@ -210,7 +210,7 @@ class Contention(Interference):
         loudness = self._channel.snr(flight.src, receiver, now_ns) * flight.power_now
         if loudness == 0.0:
             return None
-        noticed = self._notices(receiver, flight, loudness, now_ns)
+        noticed = self._notices_preambles(receiver, flight, loudness, now_ns)
         later = 1.0
         if self._csma.capture or not noticed:
             later = self._lost_to(at, reception, loudness, now_ns)
@@ -225,16 +225,16 @@ class Contention(Interference):
             )
         return earlier, later, warned
 
-    def _notices(self, node: int, flight: Flight, loudness: float, now_ns: int) -> bool:
+    def _notices_preambles(self, node: int, flight: Flight, loudness: float, now_ns: int) -> bool:
         """Return whether a node that nobody else sends to finds the preambles of a flight.
 
         Those that it is for do so also beyond the range of the carrier sense.
         """
         if any(reception.tx.dst == node for reception in flight.receptions):
             return loudness >= self._channel.sensitivity
-        return self._finds(node, flight.src, loudness, now_ns)
+        return self._senses_preambles(node, flight.src, loudness, now_ns)
 
-    def _finds(self, node: int, src: int, loudness: float, now_ns: int) -> bool:
+    def _senses_preambles(self, node: int, src: int, loudness: float, now_ns: int) -> bool:
         """Return whether a node finds the preambles of what another one sends to somebody else."""
         if loudness < self._channel.sensitivity:
             return False
@@ -319,7 +319,7 @@ class Contention(Interference):
                     reception.first_loss = lost, one.leg + (one is not flight)
         return contenders
 
-    def _together(self, flight: Flight) -> list[Flight]:
+    def _flights_of_problem(self, flight: Flight) -> list[Flight]:
         """The flights of a flight's problem, in order of their start."""
         found, fresh = {flight: None}, [flight]
         for one in fresh:
@@ -334,9 +334,9 @@ class Contention(Interference):
         if not (flight.contenders or flight.hidden):
             self._look_at((flight,))
             sender = self._sender(flight, now_ns)
-            self._take(flight, sender, self._alone(sender, len(flight.receptions)))
+            self._apply_access(flight, sender, self._alone(sender, len(flight.receptions)))
             return
-        together = self._together(flight)
+        together = self._flights_of_problem(flight)
         self._look_at(together)
         senders = {one: self._sender(one, now_ns) for one in together}
         index = {one: i for i, one in enumerate(senders)}
@@ -345,22 +345,22 @@ class Contention(Interference):
         if self._csma.capture or self._channel.sensitivity or self._distance_m is not None:
             pairs = zip(together, contenders, strict=True)
             of = [(one, [together[i] for i in heard]) for one, heard in pairs]
-            lost = tuple([self._lost(one, heard, now_ns) for one, heard in of])
+            lost = tuple([self._capture_losses(one, heard, now_ns) for one, heard in of])
             if not self._csma.capture and all(x == 1.0 for a in lost for row in a for x in row):
                 lost = ()
         problem = ContentionProblem(
             tuple(senders.values()),
             tuple(contenders),
             lost,
-            tuple([_hidden(one, index) for one in together]),
-            self._holding(senders, now_ns),
+            tuple([_hidden_by_reception(one, index) for one in together]),
+            self._collision_waits(senders, now_ns),
         )
         found = list(zip(senders.items(), self._access(problem), strict=True))
         self._found |= {one: (sender, access) for (one, sender), access in found}
         for (one, sender), access in found:
-            self._take(one, sender, access)
+            self._apply_access(one, sender, access)
 
-    def _holding(
+    def _collision_waits(
         self, senders: Mapping[Flight, Sender], now_ns: int
     ) -> tuple[tuple[float, float], ...]:
         """Waits after collisions of others: see `ContentionProblem.held`."""
@@ -368,9 +368,11 @@ class Contention(Interference):
         eifs_s = 0.0 if mac.eifs_s is None else max(0.0, mac.eifs_s - mac.difs_s)
         if len(senders) < 3 or not (mac.capture or eifs_s):
             return ()
-        return tuple([self._hold(one, sender, eifs_s, now_ns) for one, sender in senders.items()])
+        return tuple(
+            [self._collision_wait(one, sender, eifs_s, now_ns) for one, sender in senders.items()]
+        )
 
-    def _hold(
+    def _collision_wait(
         self, flight: Flight, sender: Sender, eifs_s: float, now_ns: int
     ) -> tuple[float, float]:
         """Return how likely a sender finds one of two that collide, and its wait then [s].
@@ -388,11 +390,11 @@ class Contention(Interference):
             nodes, powers = (np.array(of) for of in zip(*others, strict=True))
             loud = np.sort(self._channel.loudness.at_all(flight.src, nodes, now_ns) * powers)
             preamble = PREAMBLE_SNR * (self._noise + loud)
-            found, decoded = _stronger(loud, preamble), 0
+            found, decoded = _count_stronger_pairs(loud, preamble), 0
             if mac.capture:
                 _, rate_bps = self._snr_and_rate(flight, now_ns)
                 needed = self._half(flight.packet_bits, rate_bps)
-                decoded = _stronger(loud, np.maximum(preamble, needed * (1.0 + loud)))
+                decoded = _count_stronger_pairs(loud, np.maximum(preamble, needed * (1.0 + loud)))
             answer_s = mac.sifs_s + (sender.ack_s or 0.0)
             longer = decoded + (found - decoded if eifs_s else 0)
             total_s = decoded * answer_s + (found - decoded) * eifs_s
@@ -409,14 +411,15 @@ class Contention(Interference):
         lost = (nobody,) if self._csma.capture else ()
         return self._access(ContentionProblem((sender,), ((),), lost, (nobody,)))[0]
 
-    def _take(self, flight: Flight, sender: Sender, access: Access) -> None:
-        """Take over what is done to a flight's attempts."""
+    def _apply_access(self, flight: Flight, sender: Sender, access: Access) -> None:
+        """Apply the effect of the other senders to a flight."""
         self._unsolved.pop(flight, None)
         self._found[flight] = sender, access
         if not access.settled:
             self._warnings.once(
                 "contention",
-                f"what {len(self._together(flight))} senders do to each other under csma was not "
+                f"what {len(self._flights_of_problem(flight))} senders do to each other under "
+                "csma was not "
                 "found: the iteration ended before it converged, and its last values were taken. "
                 "Delays and losses may be off; play it frame by frame (radio.fidelity = "
                 '"packet")',
@@ -464,7 +467,7 @@ class Contention(Interference):
         """Losses of each reception to these senders, and to others beside them."""
         return losses
 
-    def _lost(
+    def _capture_losses(
         self, flight: Flight, contenders: Sequence[Flight], now_ns: int
     ) -> tuple[tuple[float, ...], ...]:
         """Probabilities of losing a packet to each contender's, of those that begin together."""
@@ -475,23 +478,27 @@ class Contention(Interference):
 
     def _not_captured(self, at: Flight, reception: Reception, other: Flight, now_ns: int) -> float:
         """Probability of losing a packet to one that begins in the same slot, or its answer."""
-        lost = self._beaten(at, reception, other, now_ns)
+        lost = self._same_slot_loss(at, reception, other, now_ns)
         if lost == 1.0 or at.broadcast or other.broadcast or not self._radio.arq.acknowledged:
             return lost
         receiver, theirs = reception.tx.dst, other.receptions[0]
-        answers_too = 1.0 - self._beaten(other, theirs, at, now_ns)
+        answers_too = 1.0 - self._same_slot_loss(other, theirs, at, now_ns)
         if answers_too == 0.0 or theirs.tx.dst == receiver:
             return lost
         channel, spoilt = self._channel, 1.0
         answer = channel.snr(receiver, at.src, now_ns)
         loudness = channel.snr(theirs.tx.dst, at.src, now_ns)
-        judged = self._csma.capture or not self._finds(at.src, theirs.tx.dst, loudness, now_ns)
+        judged = self._csma.capture or not self._senses_preambles(
+            at.src, theirs.tx.dst, loudness, now_ns
+        )
         if judged and answer >= PREAMBLE_SNR * (self._noise + loudness):
             _, rate_bps = self._snr_and_rate(at, now_ns)
             spoilt = self._error(answer / (1.0 + loudness), ACK_BITS, basic_rate_bps(rate_bps))
         return 1.0 - (1.0 - lost) * (1.0 - round(answers_too * spoilt * STEPS) / STEPS)
 
-    def _beaten(self, at: Flight, reception: Reception, other: Flight, now_ns: int) -> float:
+    def _same_slot_loss(
+        self, at: Flight, reception: Reception, other: Flight, now_ns: int
+    ) -> float:
         """Probability of losing a packet to one that begins in the same slot."""
         receiver = reception.tx.dst
         if receiver == other.src:
@@ -500,7 +507,7 @@ class Contention(Interference):
         signal = self._channel.snr(at.src, receiver, now_ns) * at.power_now
         if signal < PREAMBLE_SNR * (self._noise + loudness):
             return 1.0
-        if not self._csma.capture and self._notices(receiver, other, loudness, now_ns):
+        if not self._csma.capture and self._notices_preambles(receiver, other, loudness, now_ns):
             return 1.0
         return self._lost_to(at, reception, loudness, now_ns)
 
@@ -520,7 +527,7 @@ class Contention(Interference):
         if not differs:
             return False
         sent, most = access.sent_s / sender.frame_s if frame_ns else 1.0, max(losses)
-        by_attempt = _each(access, losses[0])
+        by_attempt = _losses_by_attempt(access, losses[0])
         medium = flight.medium = Medium(part, wait_ns, most, sent, by_attempt=by_attempt)
         if self._listens:
             self._count_heard(flight)
@@ -569,14 +576,16 @@ class Contention(Interference):
             together[other.src] = True
             later = together.copy()
             nodes = range(len(self._all))
-            later[self.noticing(other.src, nodes, now_ns, other.power_now)] = True
+            later[self.nodes_noticing(other.src, nodes, now_ns, other.power_now)] = True
             known = together, later
             if not channel.moving:
                 self._drowned[key] = known
         return known
 
 
-def _hidden(flight: Flight, index: Mapping[Flight, int]) -> tuple[tuple[Hidden, ...], ...]:
+def _hidden_by_reception(
+    flight: Flight, index: Mapping[Flight, int]
+) -> tuple[tuple[Hidden, ...], ...]:
     """Senders hidden from each reception of a flight, and how they are hidden."""
     return tuple(
         [
@@ -586,12 +595,12 @@ def _hidden(flight: Flight, index: Mapping[Flight, int]) -> tuple[tuple[Hidden, 
     )
 
 
-def _stronger(loud: NDArray[np.float64], needed: NDArray[np.float64]) -> int:
-    """Pairs of powers over noise, ascending, of which one is what it needs beside the other."""
+def _count_stronger_pairs(loud: NDArray[np.float64], needed: NDArray[np.float64]) -> int:
+    """Count pairs of powers over noise of which one suffices beside the other."""
     return int((loud.size - np.searchsorted(loud, needed)).sum())
 
 
-def _each(access: Access, loss: float) -> tuple[float, ...] | None:
+def _losses_by_attempt(access: Access, loss: float) -> tuple[float, ...] | None:
     """Losses of first, second, ... attempts at a packet; `loss`: their mean, to all others."""
     if access.by_attempt is None or access.losses[0] >= 1.0:
         return None

@@ -69,7 +69,7 @@ def has_made_its_last_attempt(flight: Flight, position: AttemptPosition) -> bool
     assert first.sending is not None
     attempts = first.block_attempts
     at_last = position.block == len(attempts) - 1 and position.done >= attempts[-1]
-    return at_last and first.sending.over
+    return at_last and first.sending.is_done
 
 
 def _within_block(
@@ -105,9 +105,9 @@ def worsen_current_attempt(flight: Flight, channel: RadioChannel) -> None:
         rate_bps = flight.rate_bps
         if rate_bps is None:  # that of the attempt, which does not follow what comes meanwhile
             rate_bps = rate_under_way(flight, flight.held_ns)
-        old, new = met.per, channel.error(snr, flight.packet_bits, rate_bps)
+        old, new = met.per, channel.packet_error(snr, flight.packet_bits, rate_bps)
         if met.erasure:  # what is lost whatever the SNR stays as it was
-            old = channel.error(met.snr, flight.packet_bits, rate_bps)
+            old = channel.packet_error(met.snr, flight.packet_bits, rate_bps)
         fails = 1.0 - (1.0 - new) / (1.0 - old) if new > old else 0.0
         _draw_again(reception, fails)
         per = 1.0 - (1.0 - met.per) * (1.0 - fails)

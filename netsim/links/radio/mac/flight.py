@@ -71,11 +71,11 @@ class Reception:
     interferers : dict of Flight to float
         Interference over noise of each flight that is heard, linear, without fading that changes
         in time; kept by `Interference`, as are the next four.
-    rise, told_rise : float
+    rise, known_rise : float
         Interference and noise over noise from these, each for its share of the time; what it was
         when the flight was last told that it had changed.
-    alike : (float, float)
-        Least and largest `rise` that are known to make no difference to `told_rise`.
+    equal_rises : (float, float)
+        Least and largest `rise` that are known to make no difference to `known_rise`.
     shifts : dict of int to float
         By how much each sender is heard more than when the flight was told: in power over noise,
         or where nodes move in shares of the time.
@@ -127,8 +127,8 @@ class Reception:
     first_snr: float | None = None
     medium = ALONE
     sampled_medium = ALONE
-    rise = told_rise = 1.0
-    alike = (1.0, 1.0)
+    rise = known_rise = 1.0
+    equal_rises = (1.0, 1.0)
     # When the leg was sampled, and with which rise; the rise that counts for the mean SNR, since
     # when, and the integral of 1 / rise up to then [ns].
     _sampled_ns = _followed_ns = 0
@@ -158,20 +158,20 @@ class Reception:
         self.blocks: list[ChannelBlock] = []
         self.block_attempts: list[int] = []
 
-    def sampled(self, now_ns: int) -> None:
+    def note_sampling(self, now_ns: int) -> None:
         """Note that a leg has been sampled with `rise`."""
         self._sampled_ns = self._followed_ns = now_ns
         self._sampled_rise = self._followed_rise = self.rise
         self._clear_ns = 0.0
 
-    def follow(self, now_ns: int) -> None:
+    def follow_rise(self, now_ns: int) -> None:
         """Let `rise` count for the mean SNR from now on: it makes no difference to any attempt."""
         if self.rise == self._followed_rise:
             return
         self._clear_ns += (now_ns - self._followed_ns) / self._followed_rise
         self._followed_ns, self._followed_rise = now_ns, self.rise
 
-    def clearer(self, now_ns: int) -> float:
+    def snr_ratio(self, now_ns: int) -> float:
         """Mean SNR since the leg was sampled over that with which it was."""
         lasted_ns = now_ns - self._sampled_ns
         if self._followed_ns == self._sampled_ns or lasted_ns == 0:
@@ -195,7 +195,7 @@ class Reception:
     def close_leg(self, clearer: float = 1.0) -> None:
         """Add the leg to the sums over earlier legs, and forget its blocks.
 
-        `clearer`: the mean SNR over that of the blocks.
+        `snr_ratio`: the mean SNR over that of the blocks.
         """
         if not self.blocks:
             return
@@ -273,7 +273,7 @@ class Reception:
             rate_bps = last.rate_bps
         if rate_bps is None:
             rate_bps = channel.rate_bps(snr)
-        alone = channel.error(snr, flight.packet_bits, rate_bps) if rate_bps > 0.0 else 1.0
+        alone = channel.packet_error(snr, flight.packet_bits, rate_bps) if rate_bps > 0.0 else 1.0
         return last.per > 2.0 * alone
 
     def _mean_snr_db(self) -> float | None:
@@ -387,7 +387,7 @@ class Flight:
         How long after the last attempt of a round its receivers tell what they lack.
     expected_bps : float or None
         The rate [bit/s] by which contention judges it, where it follows acknowledgements.
-    told_medium : Medium
+    known_medium : Medium
         `medium` when it was told last.
     order : int
         Its place in the order in which flights begin.
@@ -424,7 +424,7 @@ class Flight:
     overhead_ns = held_ns = 0.0
     expected_bps: float | None = None
     order = 0
-    medium = told_medium = sampled_medium = ALONE
+    medium = known_medium = sampled_medium = ALONE
     attempt_ns = 0.0
     attempt_ends_ns: float | None = None
     transmit_share = 1.0
@@ -528,13 +528,13 @@ def interferers_at(flight: Flight, reception: Reception) -> Sequence[Interferer]
             other.src,
             other.medium_share * other.power,
             max(begins_ns, other.begins_ns),
-            *_follows(other),
+            *_rate_receiver(other),
         )
         for other in reception.interferers
     ]
 
 
-def _follows(flight: Flight) -> tuple[int | None, float]:
+def _rate_receiver(flight: Flight) -> tuple[int | None, float]:
     """Return whose link a flight's rate follows, None: nobody's, and its sender's power."""
     if flight.broadcast or not flight.receptions:
         return None, flight.power

@@ -121,7 +121,7 @@ class Interference:
             self._set_contention((flight, *flight.contenders), others)
         if self._mac.interferes and apart:
             self.add(flight, apart, now_ns)
-        self._told(flight)
+        self._note_known_conditions(flight)
 
     def leave(self, flight: Flight, others: Iterable[Flight]) -> None:
         """Remove a flight that has ended.
@@ -147,7 +147,7 @@ class Interference:
             return changed
         touched, self._touched = self._touched, {}
         for flight in sorted(touched, key=in_order) if len(touched) > 1 else touched:
-            rises, told = self._rises(flight, now_ns), flight.told_medium
+            rises, told = self._rise_sign(flight, now_ns), flight.known_medium
             fewer = not self._mac.senses and flight.medium.collision < told.collision
             if fewer and rises <= 0:  # whoever has gone has spoilt the attempt under way, or not
                 changed.after.append(flight)
@@ -155,10 +155,10 @@ class Interference:
                 changed.at_once.append(flight)
             elif rises < 0:
                 changed.after.append(flight)
-            flight.told_medium = flight.medium
+            flight.known_medium = flight.medium
         return changed
 
-    def noticing(
+    def nodes_noticing(
         self, src: int, others: Sequence[int], time_ns: int, power: float = 1.0
     ) -> list[int]:
         """Return the nodes that notice a sender, within the range of the carrier sense.
@@ -172,7 +172,7 @@ class Interference:
         power : float
             Transmit power over the sender's full one.
         """
-        found = self._channel.noticing(src, others, time_ns, power)
+        found = self._channel.nodes_noticing(src, others, time_ns, power)
         if self._distance_m is None:
             return found
         when_ns = time_ns if self._channel.moving else 0
@@ -209,7 +209,7 @@ class Interference:
         src, senders = flight.src, [other.src for other in apart]
         for reception in flight.receptions:
             dst = reception.tx.dst
-            loudness = self._channel.loudness.at(dst, senders, now_ns)
+            loudness = self._channel.loudness.snr_at(dst, senders, now_ns)
             for other, loud in zip(apart, loudness, strict=True):
                 inr = loud * other.power_now
                 if inr >= self._least and (other.src != dst or self.own_sending_drowns):
@@ -222,7 +222,7 @@ class Interference:
             if r.tx.dst != src or self.own_sending_drowns
         ]
         receivers = [reception.tx.dst for _, reception in hearing]
-        loudness = self._channel.loudness.of(src, receivers, now_ns)
+        loudness = self._channel.loudness.snr_of(src, receivers, now_ns)
         for (other, reception), loud in zip(hearing, loudness, strict=True):
             inr = loud * flight.power_now
             if inr >= self._least:
@@ -293,22 +293,22 @@ class Interference:
             weight = share if self._channel.moving else inr * share
             reception.shifts[src] = reception.shifts.get(src, 0.0) + weight
 
-    def _told(self, flight: Flight) -> None:
-        """Note that a flight knows what it meets."""
+    def _note_known_conditions(self, flight: Flight) -> None:
+        """Note that a flight has been sampled with its present interference."""
         self._touched.pop(flight, None)
-        flight.told_medium = flight.medium
+        flight.known_medium = flight.medium
         for reception in flight.receptions:
-            reception.told_rise = reception.rise
-            reception.alike = _alike(reception.rise)
+            reception.known_rise = reception.rise
+            reception.equal_rises = _rounding_interval(reception.rise)
 
-    def _rises(self, flight: Flight, now_ns: int) -> int:
+    def _rise_sign(self, flight: Flight, now_ns: int) -> int:
         """1 if interference has grown at some receiver, else -1 if fallen at some; 0: no matter."""
         found = 0
         for reception in flight.receptions:
-            rise, told = reception.rise, reception.told_rise
+            rise, told = reception.rise, reception.known_rise
             if self._by_error:
                 if self._makes_no_difference(flight, reception):
-                    reception.follow(now_ns)
+                    reception.follow_rise(now_ns)
                     continue
                 grows = rise > told
             else:
@@ -319,22 +319,22 @@ class Interference:
                 grows = sum(shifts) > 0.0
                 reception.shifts = {}
             found = 1 if grows or found > 0 else -1
-            reception.told_rise = rise
-            reception.alike = _alike(rise)
+            reception.known_rise = rise
+            reception.equal_rises = _rounding_interval(rise)
         return found
 
     def _makes_no_difference(self, flight: Flight, reception: Reception) -> bool:
         """Return whether attempts fare as they did at the flight's last update."""
         rise = reception.rise
-        low, high = reception.alike
+        low, high = reception.equal_rises
         if low <= rise <= high:
             return True
         full = self._channel.snr(flight.src, reception.tx.dst, flight.begins_ns)
         signal = flight.power_now * full
-        told, now = signal / reception.told_rise, signal / rise
+        told, now = signal / reception.known_rise, signal / rise
         if not _fares_alike(self._channel, told, now, flight):
             return False
-        reception.alike = min(low, rise), max(high, rise)
+        reception.equal_rises = min(low, rise), max(high, rise)
         return True
 
 
@@ -353,7 +353,7 @@ class Changed(NamedTuple):
     after: list[Flight]
 
 
-def _alike(rise: float) -> tuple[float, float]:
+def _rounding_interval(rise: float) -> tuple[float, float]:
     """Return the least and the largest number that differ from `rise` by no more than rounding."""
     return rise * (1.0 - _ROUNDING), rise * (1.0 + _ROUNDING)
 
@@ -365,5 +365,5 @@ def _fares_alike(channel: RadioChannel, one: float, other: float, flight: Flight
         return False
     if rate <= 0.0:
         return True
-    errors = [channel.error(snr, flight.packet_bits, rate) for snr in (one, other)]
+    errors = [channel.packet_error(snr, flight.packet_bits, rate) for snr in (one, other)]
     return abs(errors[0] - errors[1]) <= ALIKE

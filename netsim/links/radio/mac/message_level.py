@@ -108,7 +108,7 @@ class MessageLevelSampler:
     goes_on : callable
         Called with a flight of which a further part has been sampled.
     transmits : callable
-        See `EnergyAccounting.transmits`.
+        See `EnergyAccounting.set_transmit_share`.
     adaptation : RateAdaptation or None
         Rates of unicasts, where they follow acknowledgements.
     """
@@ -145,7 +145,7 @@ class MessageLevelSampler:
         for reception in flight.receptions:
             reception.sampled_medium = reception.medium
             if self._follows:
-                reception.sampled(now)
+                reception.note_sampling(now)
         if flight.rate_bps is not None:
             self._plan(flight, self._sample_broadcast(flight, flight.rate_bps))
         else:
@@ -162,7 +162,7 @@ class MessageLevelSampler:
             ends_ns = flight.deadline_ns
         flight.ends_ns = ends_ns if ends_ns > now else now
         follows = self._sample_on if flight in self._sampling else self._ended
-        self._env.after(flight.ends_ns - now, follows, flight, flight.leg)
+        self._env.call_after(flight.ends_ns - now, follows, flight, flight.leg)
 
     def _sample_on(self, flight: Flight, leg: int) -> None:
         """Sample the next part of a leg, unless another one has taken its place."""
@@ -257,8 +257,8 @@ class MessageLevelSampler:
         if self._adaptation is not None and not flight.broadcast:
             known = reception.leg_rates if cut or flight.expired else reception.rates
             if known is not None:
-                self._adaptation.keep(flight.src, reception.tx.dst, known)
-        reception.close_leg(reception.clearer(self._env.now))
+                self._adaptation.set_link_rates(flight.src, reception.tx.dst, known)
+        reception.close_leg(reception.snr_ratio(self._env.now))
         sending = reception.sending
         assert sending is not None
         assert reception.rng is not None
@@ -306,19 +306,19 @@ class MessageLevelSampler:
         """Sample a leg of a unicast, or its first part, and plan what follows."""
         sending, reception.rng = self._leg_start(flight, reception)
         reception.sending = sending
-        if sending.over and reception.last_block is not None:  # with the attempt that was held
+        if sending.is_done and reception.last_block is not None:  # with the attempt that was held
             reception.blocks.append(reception.last_block)
             reception.block_attempts.append(0)
-            self._transmits(flight, self._env.now, flight.transmit_share, self._held(flight))
+            self._transmits(flight, self._env.now, flight.transmit_share, self._held_rest(flight))
             self._plan(flight, 0)
             return
         left_ns = None
         if flight.deadline_ns is not None:
             left_ns = max(0, round(flight.passed_ns(flight.deadline_ns)))
         leg = _Sampling(self._blocks(flight, reception), left_ns)
-        self._plan(flight, self._sample_part(flight, reception, leg, self._held(flight)))
+        self._plan(flight, self._sample_part(flight, reception, leg, self._held_rest(flight)))
 
-    def _held(self, flight: Flight) -> list[Stretch]:
+    def _held_rest(self, flight: Flight) -> list[Stretch]:
         """The rest of an attempt that is held: its time, and the share that its sender has then."""
         now, medium = self._env.now, flight.medium
         if not flight.held_ns or flight.passed_ns(now) >= 0:
@@ -352,12 +352,12 @@ class MessageLevelSampler:
             if reception.unreachable is not None:
                 block.per, block.erasure, block.by_attempt = 1.0, 1.0, None
             if block.per > HOPELESS_PER and left_ns is not None:
-                _bound(block, left_ns)
+                _bound_block(block, left_ns)
             blocks.append(block)
             if usual is None and block.attempt_ns > 0.0:
                 usual = block.transmit_share
             delivered = 0 if reception.rates is None else sending.delivered
-            made = sending.attempt(  # as `_attempt` does, once a block
+            made = sending.attempt(  # as `_sample_attempts` does, once a block
                 rng, block.attempts, block.per, 0.0 if block.asleep else block.snr, block.erasure,
                 block.by_attempt,
             )  # fmt: skip
@@ -365,7 +365,7 @@ class MessageLevelSampler:
             if reception.rates is not None:
                 reception.count_rate(block, made, sending.delivered - delivered)
             hopeless = hopeless + 1 if block.per > HOPELESS_PER else 0
-            ends = sending.over or block.length_ns is None or hopeless == MAX_HOPELESS_BLOCKS
+            ends = sending.is_done or block.length_ns is None or hopeless == MAX_HOPELESS_BLOCKS
             length_ns = block.length_ns or 0
             if ends:
                 length_ns = round(block_attempts[-1] * block.attempt_ns)
@@ -397,7 +397,7 @@ class MessageLevelSampler:
             return 0
         flight.attempt_ns = self._channel.attempt_ns(flight.packet_bits, rate_bps, flight.medium)
         share = flight.medium.transmit_share(flight.attempt_ns)
-        self._transmits(flight, self._env.now, share, self._held(flight))
+        self._transmits(flight, self._env.now, share, self._held_rest(flight))
         for reception in flight.receptions:
             if reception.predetermined is not None:
                 continue
@@ -405,8 +405,8 @@ class MessageLevelSampler:
             reception.sending, reception.rng = sending, rng
             for block in self._blocks(flight, reception):
                 reception.blocks.append(block)
-                reception.block_attempts.append(_attempt(sending, rng, block))
-                if sending.over:
+                reception.block_attempts.append(_sample_attempts(sending, rng, block))
+                if sending.is_done:
                     break
         return round(flight.packets_left * flight.attempt_ns) + flight.feedback_ns
 
@@ -416,10 +416,10 @@ class MessageLevelSampler:
         rates = None
         if self._adaptation is not None and not flight.broadcast:
             dst, medium = reception.tx.dst, reception.medium
-            known = reception.leg_rates or self._adaptation.of(flight.src, dst)
+            known = reception.leg_rates or self._adaptation.link_rates(flight.src, dst)
             reception.rates, reception.rates_before = known.copy(), []
             attempt_ns = partial(self._channel.attempt_ns, flight.packet_bits, medium=medium)
-            rates = self._adaptation.rule(flight.src, dst, reception.rates, attempt_ns)
+            rates = self._adaptation.rate_rule(flight.src, dst, reception.rates, attempt_ns)
         found = blocks_met(flight, reception, self._channel, begins_ns, rates)
         first = reception.first_loss
         if first is not None and first[1] == flight.leg:
@@ -431,7 +431,7 @@ class MessageLevelSampler:
             return found
         tx = reception.tx
         rng = self._streams.generator("bursts", tx.src, tx.dst, reception.serial)
-        return bursts.within(found, rng, reception.attempts)
+        return bursts.split_blocks(found, rng, reception.attempts)
 
     def _leg_start(
         self, flight: Flight, reception: Reception
@@ -444,7 +444,9 @@ class MessageLevelSampler:
             return reception.leg_start.copy(), rng
         arq = UNREPEATED if flight.broadcast else self._radio.arq
         decode = (
-            partial(self._channel.error, packet_bits=flight.packet_bits) if arq.combines else None
+            partial(self._channel.packet_error, packet_bits=flight.packet_bits)
+            if arq.combines
+            else None
         )
         return arq.begin(flight.packets, tx.envelope.message.accepts_partial, decode), rng
 
@@ -467,7 +469,7 @@ class MessageLevelSampler:
             sending, rng = self._leg_start(flight, reception)
             for block in reception.blocks[: at + 1]:
                 before = sending.delivered
-                _attempt(sending, rng, block)
+                _sample_attempts(sending, rng, block)
         if done < attempts[at]:
             sending.rewind(rng, done)
         if reception.rates is not None:
@@ -477,7 +479,7 @@ class MessageLevelSampler:
         reception.block_attempts = [*attempts[:at], done]
         reception.leg_start = reception.sending = sending
         reception.rng, reception.held_attempts = rng, done
-        reception.close_leg(reception.clearer(self._env.now))
+        reception.close_leg(reception.snr_ratio(self._env.now))
 
 
 def _added_loss(reception: Reception) -> float:
@@ -486,7 +488,7 @@ def _added_loss(reception: Reception) -> float:
     return max(0.0, 1.0 - (1.0 - new) / (1.0 - met)) if met < 1.0 else 0.0
 
 
-def _attempt(sending: Sending, rng: np.random.Generator, block: ChannelBlock) -> int:
+def _sample_attempts(sending: Sending, rng: np.random.Generator, block: ChannelBlock) -> int:
     """Sample the attempts of a message in a block; how many it makes."""
     decoder_snr = 0.0 if block.asleep else block.snr
     return sending.attempt(
@@ -494,7 +496,7 @@ def _attempt(sending: Sending, rng: np.random.Generator, block: ChannelBlock) ->
     )
 
 
-def _bound(block: ChannelBlock, left_ns: int) -> None:
+def _bound_block(block: ChannelBlock, left_ns: int) -> None:
     """Let a block without end end soon after the time to live."""
     if block.attempts is None and block.attempt_ns > 0.0:
         block.attempts = ceil(left_ns / block.attempt_ns) + 1

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.channels.block import ChannelBlock
-from netsim.clock import LAST, Clock, then
+from netsim.clock import LAST, Clock, add_callback
 from netsim.links.link import Report
 from netsim.links.radio.mac.current_attempt import rate_under_way
 from netsim.links.radio.mac.flight import Flight, Reception, Transmits
@@ -79,7 +79,7 @@ class PacketLevelSampler:
     on_air : OnAir
         Is told of each packet, under random access.
     transmits : callable
-        See `EnergyAccounting.transmits`.
+        See `EnergyAccounting.set_transmit_share`.
     adaptation : RateAdaptation or None
         Rates of unicasts, where they follow acknowledgements.
     """
@@ -114,16 +114,18 @@ class PacketLevelSampler:
         now = self._env.now
         if flight.deadline_ns is not None:
             # Last of its instant: what arrives at that very moment has arrived.
-            due = self._env.due(flight.deadline_ns - now, LAST)
-            then(due, partial(self._expire, flight, flight.leg))
+            due = self._env.event_after(flight.deadline_ns - now, LAST)
+            add_callback(due, partial(self._expire, flight, flight.leg))
         wait_ns = flight.leg_begins_ns - now
-        self._env.after(wait_ns, self._attempt, flight, flight.leg, float(flight.leg_begins_ns))
+        self._env.call_after(
+            wait_ns, self._begin_attempt, flight, flight.leg, float(flight.leg_begins_ns)
+        )
 
     def change(self, flight: Flight, worse: bool) -> None:
         """Resample from now on; if `worse`, the current attempt is affected, too."""
         since_ns = self._pausing.get(flight)
         if since_ns is not None:
-            self._env.after(0, self._resume, flight, flight.leg, since_ns)
+            self._env.call_after(0, self._resume, flight, flight.leg, since_ns)
             return
         if self._radio.mac.has_base_stations:  # others take of the band, and are no noise
             self._share_changes(flight)
@@ -141,7 +143,7 @@ class PacketLevelSampler:
                 now = self._current_block(flight, reception)
                 if self._rates_follow and flight.rate_bps is None and not now.erasure:
                     rate_bps = rate_under_way(flight, flight.attempt_ns)
-                    now.per = self._channel.error(now.snr, flight.packet_bits, rate_bps)
+                    now.per = self._channel.packet_error(now.snr, flight.packet_bits, rate_bps)
                 reception.blocks = [min(now, reception.blocks[0], key=attrgetter("snr"))]
 
     def leave_slots(self, flight: Flight) -> None:
@@ -174,7 +176,9 @@ class PacketLevelSampler:
         due_ns = at_ns
         if flight.turns is not None:
             due_ns = flight.begins_ns + flight.turns.elapsed_ns(at_ns - flight.begins_ns)
-        self._env.after(round(due_ns) - self._env.now, self._settle, flight, flight.leg, at_ns)
+        self._env.call_after(
+            round(due_ns) - self._env.now, self._end_attempt, flight, flight.leg, at_ns
+        )
 
     def report(self, flight: Flight, reception: Reception, cut: bool) -> Report:
         """Report the outcome of a flight that ends now at one receiver.
@@ -214,16 +218,16 @@ class PacketLevelSampler:
         rates = None
         if self._adaptation is not None and not flight.broadcast:
             dst, medium = reception.tx.dst, reception.medium
-            known = reception.rates = self._adaptation.of(flight.src, dst)
+            known = reception.rates = self._adaptation.link_rates(flight.src, dst)
             attempt_ns = partial(self._channel.attempt_ns, flight.packet_bits, medium=medium)
-            rates = self._adaptation.rule(flight.src, dst, known, attempt_ns)
+            rates = self._adaptation.rate_rule(flight.src, dst, known, attempt_ns)
         block = next(blocks_met(flight, reception, self._channel, flight.leg_begins_ns, rates))
         block.asleep = flight.leg_begins_ns < reception.wakes_ns
         if reception.unreachable is not None or block.asleep:
             block.per = block.erasure = 1.0
         return block
 
-    def _attempt(self, flight: Flight, leg: int, at_ns: float, waited: bool = False) -> None:
+    def _begin_attempt(self, flight: Flight, leg: int, at_ns: float, waited: bool = False) -> None:
         """Begin an attempt at every receiver; `at_ns` is not rounded to whole nanoseconds.
 
         `waited`: for its random time, where there is one.
@@ -246,7 +250,7 @@ class PacketLevelSampler:
         if attempt_ns == 0.0 and wait_ns is not None:  # a block in which nothing can be sent
             self._pause(flight, flight.leg_begins_ns, flight.leg_begins_ns + wait_ns)
             self._pausing[flight] = flight.leg_begins_ns
-            self._env.after(wait_ns, self._resume, flight, leg, flight.leg_begins_ns)
+            self._env.call_after(wait_ns, self._resume, flight, leg, flight.leg_begins_ns)
             return
         nothing = heard and found[0].attempts == 0
         if self._radio.mac.random_access and not waited and not nothing:
@@ -276,7 +280,7 @@ class PacketLevelSampler:
             del self._pausing[flight]
             now = self._env.now
             flight.stretches = [*flight.stretches[:-1], (since_ns, now, 0.0)]
-            self._attempt(flight, leg, flight.begins_ns + _spread_ns(flight, now))
+            self._begin_attempt(flight, leg, flight.begins_ns + _spread_ns(flight, now))
 
     def _wait_at_random(self, flight: Flight, leg: int, ready_ns: float, packet_ns: float) -> None:
         """Begin the next attempt at a random time."""
@@ -287,10 +291,10 @@ class PacketLevelSampler:
         if begins_ns > now:
             self._pause(flight, now, begins_ns)
         # After those that end at that instant, with which it does not overlap.
-        due = self._env.due(begins_ns - now, LAST)
-        then(due, lambda _: self._attempt(flight, leg, at_ns, True))
+        due = self._env.event_after(begins_ns - now, LAST)
+        add_callback(due, lambda _: self._begin_attempt(flight, leg, at_ns, True))
 
-    def _settle(self, flight: Flight, leg: int, at_ns: float) -> None:
+    def _end_attempt(self, flight: Flight, leg: int, at_ns: float) -> None:
         """Sample the attempt's success for each receiver, unless it ends at another time."""
         if leg != flight.leg or flight.attempt_ends_ns != at_ns:
             return
@@ -304,13 +308,15 @@ class PacketLevelSampler:
                 continue
             counts, block = self._counts[reception], reception.blocks[0]
             assert reception.rng is not None
-            if met and self._spoil(flight, reception, block, met):
+            if met and self._is_surely_spoilt(flight, reception, block, met):
                 block.per = block.erasure = 1.0
                 reception.sampled_medium = reception.medium._replace(collision=1.0)
             reception.block_attempts = [1]
             reception.close_leg()
             snr = 0.0 if block.asleep else block.snr  # of what reaches the decoder
-            through = bool(reception.rng.random() >= self._failing(flight, counts, block, snr))
+            through = bool(
+                reception.rng.random() >= self._failure_probability(flight, counts, block, snr)
+            )
             if reception.rates is not None:
                 reception.rates.count(block.rate_bps, 1, int(through))
             if flight.broadcast:
@@ -319,16 +325,16 @@ class PacketLevelSampler:
                 over = self._count_attempt(counts, through, snr)
                 over = over or len(counts.settled) == flight.packets
         if over and flight.feedback_ns:
-            self._env.after(flight.feedback_ns, self._ended, flight, leg)
+            self._env.call_after(flight.feedback_ns, self._ended, flight, leg)
         elif over:
             self._ended(flight, flight.leg)
         else:
-            self._attempt(flight, leg, at_ns)
+            self._begin_attempt(flight, leg, at_ns)
 
-    def _spoil(
+    def _is_surely_spoilt(
         self, flight: Flight, reception: Reception, block: ChannelBlock, met: Sequence[Overlap]
     ) -> bool:
-        """True if others that were on the air make a receiver lose an attempt for sure.
+        """Return whether other senders on the air surely make a receiver lose an attempt.
 
         Where senders reserve sub-channels, powers in the same one are noise, and a receiver that
         sent meanwhile heard nothing.
@@ -343,7 +349,7 @@ class PacketLevelSampler:
         if rise > 1.0 and block.per < 1.0:
             block.snr, block.noise_rise = block.snr / rise, rise
             rate_bps = flight.rate_bps or self._channel.rate_bps(block.snr * rise)
-            block.per = self._channel.error(block.snr, flight.packet_bits, rate_bps)
+            block.per = self._channel.packet_error(block.snr, flight.packet_bits, rate_bps)
         return False
 
     def _count_attempt(self, counts: _PacketCounts, through: bool, snr: float) -> bool:
@@ -357,15 +363,15 @@ class PacketLevelSampler:
         counts.tried, counts.combined_snr = 0, 0.0
         return bool(arq.gives_up and not through)
 
-    def _failing(
+    def _failure_probability(
         self, flight: Flight, counts: _PacketCounts, block: ChannelBlock, snr: float
     ) -> float:
         """Probability that an attempt fails, given that those that it is combined with failed."""
         if not self._radio.arq.combines or flight.broadcast:
             return block.per
         bits, earlier_snr = flight.packet_bits, counts.combined_snr
-        before = self._channel.error(earlier_snr, bits) if earlier_snr else 1.0
-        after = self._channel.error(earlier_snr + snr, bits)
+        before = self._channel.packet_error(earlier_snr, bits) if earlier_snr else 1.0
+        after = self._channel.packet_error(earlier_snr + snr, bits)
         given = after / before if before > 0.0 else 0.0
         return block.erasure + (1.0 - block.erasure) * given
 

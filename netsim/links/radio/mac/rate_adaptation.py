@@ -123,14 +123,14 @@ class RateAdaptation:
         if before.rates_bps == self.rates_bps:
             self._links = before._links
 
-    def of(self, src: int, dst: int) -> LinkRates:
+    def link_rates(self, src: int, dst: int) -> LinkRates:
         """Return the sender's present knowledge of a link."""
         found = self._links.get((src, dst))
         if found is None:
             found = self._links[src, dst] = LinkRates(self.rates_bps)
         return found
 
-    def keep(self, src: int, dst: int, known: LinkRates) -> None:
+    def set_link_rates(self, src: int, dst: int, known: LinkRates) -> None:
         """Let this be what a sender knows of a link from now on.
 
         Parameters
@@ -151,10 +151,10 @@ class RateAdaptation:
         attempt_ns : callable
             Rate [bit/s] -> duration of an attempt [ns].
         """
-        shares = self.of(src, dst).shares
+        shares = self.link_rates(src, dst).shares
         return self.rates_bps[_best(shares, [attempt_ns(rate) for rate in self.rates_bps])]
 
-    def rule(
+    def rate_rule(
         self, src: int, dst: int, known: LinkRates, attempt_ns: Callable[[float], float]
     ) -> Callable[[int], tuple[float, int]]:
         """The rate of a link as a function of time: [ns] -> rate [bit/s], and until when [ns].

@@ -52,8 +52,8 @@ class ReceivedPowers:
         Share of the time on the air; time of a packet [s].
     stale, touched, lossy : (columns,) bool
         Whether what a flight meets differs, by `SLIGHT` or more, from what it met when its losses
-        were worked out, as of the last `look`; whether it has begun to since it was told last;
-        whether it has such losses.
+        were worked out, as of the last `apply_drift`; whether it has begun to since it was told
+        last; whether it has such losses.
     dst, of : (rows,) int64
         The receiver; the column of the flight.
     harmless : (rows,) float64
@@ -100,7 +100,7 @@ class ReceivedPowers:
         for name in _AT_BOTH_ENDS:
             setattr(self, name, np.zeros((2, 0)))
         self.apart = False
-        self._shifted = False  # whether drifts have grown since `look`
+        self._shifted = False  # whether drifts have grown since `apply_drift`
         self.heard: Floats = np.zeros((2, 0, 0))
         self.spared: Floats = np.ones((0, 0))
 
@@ -131,7 +131,7 @@ class ReceivedPowers:
 
         The interference of others that it disturbed may then be outdated.
         """
-        self.shift(flight)
+        self.shift_share(flight)
         column, rows = self.column.pop(flight), len(self.receptions)
         if self.apart:
             self.sum[:, :rows] -= self.heard[:, :rows, column]
@@ -153,19 +153,19 @@ class ReceivedPowers:
             self.of[self.row[reception]] = column
         return receptions
 
-    def hide(self, at: Flight, flight: Flight) -> None:
+    def note_hidden(self, at: Flight, flight: Flight) -> None:
         """Note the share of a flight's packets that a hidden sender leaves intact."""
         column = self.column[flight]
         for reception in self._rows_of[at]:
             if flight in reception.hidden:
                 self.spared[self.row[reception], column] = 1.0 - reception.hidden[flight][1]
 
-    def shift(self, flight: Flight, share: float = 1.0) -> None:
+    def shift_share(self, flight: Flight, share: float = 1.0) -> None:
         """Note that a flight is heard for a larger, or smaller, share of the time.
 
-        Those that hear it are stale, at the next `look`, once what has come and gone amounts to
-        `SLIGHT` of the noise from which on they lose packets: the many far senders add up to that
-        rarely.
+        Those that hear it are stale, at the next `apply_drift`, once what has come and gone amounts
+        to `SLIGHT` of the noise from which on they lose packets: the many far senders add up to
+        that rarely.
         """
         if self.apart and len(self.flights) > 1:
             rows, column = len(self.receptions), self.column[flight]
@@ -173,7 +173,7 @@ class ReceivedPowers:
             drift += share * self.heard[:, :rows, column]
             self._shifted = True
 
-    def look(self) -> None:
+    def apply_drift(self) -> None:
         """Bring `stale` and `touched` up to date with `drift`: once for several shifts."""
         if self._shifted:
             self._shifted, rows = False, len(self.receptions)
@@ -181,14 +181,14 @@ class ReceivedPowers:
             moved = self.of[:rows][far | far_at_sender]
             self.stale[moved] = self.touched[moved] = True
 
-    def outdate(self, flights: Iterable[Flight]) -> None:
+    def mark_stale(self, flights: Iterable[Flight]) -> None:
         """Note that the interferers of flights have changed."""
         for flight in flights:
             self.stale[self.column[flight]] = True
 
-    def suspects(self) -> list[Flight]:
+    def take_suspects(self) -> list[Flight]:
         """Select the touched stale flights that may lose other shares by it."""
-        self.look()
+        self.apply_drift()
         columns = len(self.flights)
         found = (self.stale[:columns] & self.touched[:columns]).nonzero()[0].tolist()
         self.touched[:columns] = False
@@ -196,15 +196,15 @@ class ReceivedPowers:
         for column in found:
             flight = self.flights[column]
             rows = [self.row[reception] for reception in self._rows_of[flight]]
-            if self.lossy[column] or any([True in self.loud(row) for row in rows]):
+            if self.lossy[column] or any([True in self.exceeds_quiet(row) for row in rows]):
                 suspects.append(flight)
             else:
                 self.stale[column] = False
                 self.drift[:, rows] = 0.0
         return suspects
 
-    def loud(self, row: int) -> tuple[bool, bool]:
-        """Return whether packets of a reception, and its answers, may be lost to all interferers.
+    def exceeds_quiet(self, row: int) -> tuple[bool, bool]:
+        """Return whether all interferers together may spoil a reception's packets, and its answers.
 
         Parameters
         ----------

@@ -57,7 +57,7 @@ class BroadcastRounds:
         if reception.came is not None:
             self._have[dst][self.sending] |= reception.came
 
-    def after(
+    def end_round(
         self, flight: Flight, reports: Sequence[Report], bits: int, cut: bool
     ) -> tuple[list[Report], int]:
         """Settle the end of a round; `lacking` are the receivers of the next one.

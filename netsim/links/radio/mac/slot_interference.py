@@ -67,10 +67,10 @@ class SlotInterference(Interference):
         now_ns : int
         """
         self.join(flight, (other for other in others if other is not flight), now_ns)
-        flight.told_medium = flight.medium
+        flight.known_medium = flight.medium
         for reception in flight.receptions:
             if reception.interferers:
-                reception.told_rise, reception.alike = 1.0, (1.0, 1.0)
+                reception.known_rise, reception.equal_rises = 1.0, (1.0, 1.0)
                 self._touched[flight] = None
                 for other, inr in reception.interferers.items():
                     reception.shifts[other.src] = inr * other.medium_share

@@ -83,7 +83,7 @@ class Background:
         self._gains: dict[int, list[float]] = {}
         self._blocks = FIRST_BLOCKS
         if fading.per_exchange:
-            held = [fading.pair(i.src, dst, i.since_ns) for i in interferers]
+            held = [fading.pair_gain(i.src, dst, i.since_ns) for i in interferers]
             self._weights = [w * gain for w, gain in zip(self._weights, held, strict=True)]
         if not mean_snr.moving:
             self._weights = self._weighted(0)
@@ -93,7 +93,7 @@ class Background:
         weights = self._weighted(time_ns) if self._mean_snr.moving else self._weights
         if self._fading.in_time:
             if len(weights) <= FEW:
-                gains = [self._fading.pair(i, self._dst, time_ns) for i in self._senders]
+                gains = [self._fading.pair_gain(i, self._dst, time_ns) for i in self._senders]
             else:
                 gains = self._gains_of_all(time_ns)
             weights = [w * gain for w, gain in zip(weights, gains, strict=True)]
@@ -119,9 +119,9 @@ class Background:
 
     def _gains_of_all(self, time_ns: int) -> list[float]:
         """Fading of each interferer, found for several blocks at once: most legs go on."""
-        block = self._fading.block(time_ns)
+        block = self._fading.block_number(time_ns)
         if block not in self._gains:
-            found = self._fading.ahead(self._dst, self._senders, block, self._blocks)
+            found = self._fading.block_gains(self._dst, self._senders, block, self._blocks)
             blocks = range(block, block + self._blocks)
             self._gains.update(zip(blocks, found.tolist(), strict=True))
             self._blocks = min(2 * self._blocks, MOST_BLOCKS)
@@ -130,7 +130,7 @@ class Background:
     def _weighted(self, time_ns: int) -> list[float]:
         """Share times mean SNR of each interferer."""
         if len(self._senders) <= FEW:
-            means = [self._mean_snr.pair(i, self._dst, time_ns) for i in self._senders]
+            means = [self._mean_snr.pair_snr(i, self._dst, time_ns) for i in self._senders]
         else:
-            means = self._mean_snr.towards(self._dst, self._senders, time_ns).tolist()
+            means = self._mean_snr.snr_towards(self._dst, self._senders, time_ns).tolist()
         return [w * mean for w, mean in zip(self._weights, means, strict=True)]

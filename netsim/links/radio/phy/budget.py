@@ -31,7 +31,7 @@ class LinkBudget:
     tx_power_w: tuple[float, ...]
     range_m: float | None = None
 
-    def strongest(self, neighbours: Sequence[Sequence[int]]) -> tuple[float, tuple[int, int]]:
+    def strongest_link(self, neighbours: Sequence[Sequence[int]]) -> tuple[float, tuple[int, int]]:
         """The link of the largest mean SNR at the start.
 
         Parameters
@@ -53,7 +53,7 @@ class LinkBudget:
                     best, pair = float(heard[strongest]), (src, others[strongest])
         return best, pair
 
-    def described(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """`range_m` and `pairs_left_out`, for the summary of a run."""
         return {"range_m": self.range_m, "pairs_left_out": self.mean_snr.pairs_left_out}
 
@@ -95,7 +95,7 @@ class PowerControl:
             return 1.0
         most_dbm, least = w_to_dbm(self._budget.tx_power_w[src]), 0.0
         for dst in receivers:
-            mean = self._budget.mean_snr.pair(src, dst, time_ns)
+            mean = self._budget.mean_snr.pair_snr(src, dst, time_ns)
             if mean == 0.0:
                 return 1.0
             loss_db = most_dbm - self._noise_dbm - linear_to_db(mean)

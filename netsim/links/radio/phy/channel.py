@@ -75,7 +75,9 @@ class RadioChannel:
         self._fixed_bps = radio.rate.rate_bps if type(radio.rate) is FixedRate else None
         fading = self._fading = FadingGains(radio, last_wakeup, streams)
         self.loudness = Loudness(budget.mean_snr, fading)
-        self._gain: Callable[..., Gain] = fading.pair if fading.blocks is None else fading.of_blocks
+        self._gain: Callable[..., Gain] = (
+            fading.pair_gain if fading.blocks is None else fading.of_blocks
+        )
         self.resource_blocks, self.moving = fading.blocks, budget.mean_snr.moving
         self.constant = not (self._fading.in_time or self.moving)
         by_snr = radio.rate.slowest_bps(radio.bandwidth_hz) is not None
@@ -86,7 +88,9 @@ class RadioChannel:
         is_step = type(radio.packet_error) is OutagePacketError  # all or nothing: not asked for
         self._step = budget.threshold if is_step else None
         is_cached = self.constant and self._step is None
-        self._error = lru_cache(maxsize=1 << 14)(self.error) if is_cached else self.error
+        self._error = (
+            lru_cache(maxsize=1 << 14)(self.packet_error) if is_cached else self.packet_error
+        )
         self.sensitivity = radio.sensitivity
         self._csi_delay_ns = to_ns(radio.rate.choice_delay_s)
         self.is_known_now = self.resource_blocks is None and not self._csi_delay_ns
@@ -112,7 +116,7 @@ class RadioChannel:
             Linear, the same in both directions; of resource blocks the effective one.
         """
         if not self.fades:
-            return self._mean_snr.pair(src, dst, time_ns)
+            return self._mean_snr.pair_snr(src, dst, time_ns)
         return self._of_blocks(self._gain_snr(src, dst, time_ns))
 
     def measured_snr(self, src: int, dst: int, time_ns: int) -> Gain:
@@ -159,11 +163,11 @@ class RadioChannel:
         src, dst : int
         time_ns : int
         """
-        snr = self._mean_snr.pair(src, dst, time_ns)
+        snr = self._mean_snr.pair_snr(src, dst, time_ns)
         return float(self._radio.rate.bits_per_s(snr, self._radio.bandwidth_hz))
 
     def _gain_snr(self, src: int, dst: int, time_ns: int) -> Gain:
-        return self._mean_snr.pair(src, dst, time_ns) * self.gain(src, dst, time_ns)
+        return self._mean_snr.pair_snr(src, dst, time_ns) * self.gain(src, dst, time_ns)
 
     def _of_blocks(self, snr: Gain, rate_bps: float | None = None) -> float:
         """The one SNR that resource blocks amount to at a rate; a single SNR as it is."""
@@ -195,11 +199,11 @@ class RadioChannel:
         low_db, high_db = -20.0, 60.0
         for _ in range(20):
             at_db = 0.5 * (low_db + high_db)
-            lost = self.error(db_to_linear(at_db), packet_bits, rate_bps) > 0.5
+            lost = self.packet_error(db_to_linear(at_db), packet_bits, rate_bps) > 0.5
             low_db, high_db = (at_db, high_db) if lost else (low_db, at_db)
         return db_to_linear(high_db)
 
-    def error(self, snr: float, packet_bits: int, rate_bps: float | None = None) -> float:
+    def packet_error(self, snr: float, packet_bits: int, rate_bps: float | None = None) -> float:
         """Probability that an attempt at a packet fails.
 
         Parameters
@@ -331,7 +335,7 @@ class RadioChannel:
             fade = self._gain(src, dst, began_ns if self._fading.per_exchange else time_ns)
             if background is not None:
                 rise = background.rise(time_ns)
-            mean = self._mean_snr.pair(src, dst, time_ns)
+            mean = self._mean_snr.pair_snr(src, dst, time_ns)
             found = mean * fade / rise * power
             share = WHOLE if medium.shares is None else medium.shares.at(time_ns)
             found = found if share is WHOLE else share.of(found)
@@ -395,7 +399,7 @@ class RadioChannel:
             return until_ns
         # The rate is chosen by the SINR of a while ago: a change then is a change now.
         seen_ns = max(0, time_ns - self._csi_delay_ns)
-        seen = self._mean_snr.pair(src, dst, seen_ns)
+        seen = self._mean_snr.pair_snr(src, dst, seen_ns)
         seen_until_ns = self._sinr_holds_until_ns(src, dst, seen_ns, seen, background)
         if seen_until_ns is not None:
             until_ns = min(until_ns, seen_until_ns + self._csi_delay_ns)
@@ -432,7 +436,7 @@ class RadioChannel:
             Sender and receiver.
         time_ns : int
         """
-        return self._mean_snr.pair(src, dst, time_ns)
+        return self._mean_snr.pair_snr(src, dst, time_ns)
 
     def gain(self, src: int, dst: int, time_ns: int) -> Gain:
         """Power gain of a link's fading, the same both ways, linear; (K,) with resource blocks.
@@ -462,9 +466,11 @@ class RadioChannel:
         list of int
             In O(neighbours within range).
         """
-        return self._over(max(self._budget.threshold, self.sensitivity), src, others, time_ns)
+        return self._nodes_above(
+            max(self._budget.threshold, self.sensitivity), src, others, time_ns
+        )
 
-    def noticing(
+    def nodes_noticing(
         self, src: int, others: Sequence[int], time_ns: int, power: float = 1.0
     ) -> list[int]:
         """Return the nodes that notice a sender: its SNR there is at least the sensitivity.
@@ -484,13 +490,15 @@ class RadioChannel:
             Without a sensitivity, those in reach.
         """
         least = (self.sensitivity or self._budget.threshold) / power
-        return self._over(least, src, others, time_ns)
+        return self._nodes_above(least, src, others, time_ns)
 
-    def _over(self, least: float, src: int, others: Sequence[int], time_ns: int) -> list[int]:
-        near = self._mean_snr.near(src, others, time_ns)
+    def _nodes_above(
+        self, least: float, src: int, others: Sequence[int], time_ns: int
+    ) -> list[int]:
+        near = self._mean_snr.nodes_in_range(src, others, time_ns)
         if not near:
             return []
         means, of = self._mean_snr.snr(src, near, time_ns), self.resource_blocks
-        gains = self._fading.around(src, near, time_ns)
+        gains = self._fading.gains_to(src, near, time_ns)
         snr = means * gains if of is None else of.snr(means[:, None] * gains)
         return [j for j, ok in zip(near, snr >= least, strict=True) if ok]

@@ -40,7 +40,7 @@ class FadingGains:
     in_time : bool
         Whether gains change from one coherence block to the next.
     blocks : ResourceBlocks or None
-        Of fading that is frequency-selective: then pairs have `of_blocks` in place of `pair`.
+        Of fading that is frequency-selective: then pairs have `of_blocks` in place of `pair_gain`.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class FadingGains:
             self.blocks = ResourceBlocks(fading, radio.rate, radio.bandwidth_hz, streams)
             self._in_blocks = lru_cache(maxsize=1 << 14)(self.blocks.gains)
 
-    def pair(self, i: int, j: int, time_ns: int) -> float:
+    def pair_gain(self, i: int, j: int, time_ns: int) -> float:
         """Power gain of a pair at an instant.
 
         Parameters
@@ -89,7 +89,7 @@ class FadingGains:
         low, high = (i, j) if i < j else (j, i)
         return self._in_blocks(low, high, *self._key(low, high, time_ns))
 
-    def around(self, node: int, others: Sequence[int], time_ns: int) -> NDArray[np.float64]:
+    def gains_to(self, node: int, others: Sequence[int], time_ns: int) -> NDArray[np.float64]:
         """Power gains between one node and others at an instant.
 
         Parameters
@@ -114,7 +114,7 @@ class FadingGains:
         u = self._streams.uniform_array("fading", low, high, *keys.T)
         return np.asarray(self._fading.power_gain(u))
 
-    def ahead(
+    def block_gains(
         self, node: int, others: Sequence[int], block: int, count: int
     ) -> NDArray[np.float64]:
         """Power gains between one node and others in coherence blocks in a row; where `in_time`.
@@ -124,7 +124,7 @@ class FadingGains:
         node : int
         others : sequence of int
         block : int
-            Number of the first block: see `block`.
+            Number of the first block: see `block_number`.
         count : int
             How many blocks.
 
@@ -139,7 +139,7 @@ class FadingGains:
         u = self._streams.uniform_table("fading", low, high, counters=blocks)
         return np.asarray(self._fading.power_gain(u)).T
 
-    def block(self, time_ns: int) -> int:
+    def block_number(self, time_ns: int) -> int:
         """Number of the coherence block that holds an instant."""
         return time_ns // self._coherence_ns
 

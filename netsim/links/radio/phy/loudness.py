@@ -22,7 +22,7 @@ class Loudness:
     def __init__(self, mean_snr: MeanSnr, fading: FadingGains) -> None:
         self._mean_snr, self._fading = mean_snr, fading
 
-    def at(self, dst: int, senders: Sequence[int], time_ns: int) -> list[float]:
+    def snr_at(self, dst: int, senders: Sequence[int], time_ns: int) -> list[float]:
         """Return the SNR of senders at a receiver, without fading that changes in time.
 
         Parameters
@@ -39,13 +39,13 @@ class Loudness:
             Linear, one a sender.
         """
         if len(senders) <= FEW:
-            found = [self._mean_snr.pair(i, dst, time_ns) for i in senders]
+            found = [self._mean_snr.pair_snr(i, dst, time_ns) for i in senders]
         else:
-            found = self._mean_snr.towards(dst, senders, time_ns).tolist()
+            found = self._mean_snr.snr_towards(dst, senders, time_ns).tolist()
         return self._with_held_gains(dst, senders, time_ns, found)
 
-    def of(self, src: int, receivers: Sequence[int], time_ns: int) -> list[float]:
-        """Return the SNR of a sender at receivers; the counterpart of `at`.
+    def snr_of(self, src: int, receivers: Sequence[int], time_ns: int) -> list[float]:
+        """Return the SNR of a sender at receivers; the counterpart of `snr_at`.
 
         Parameters
         ----------
@@ -61,13 +61,13 @@ class Loudness:
             Linear, one a receiver.
         """
         if len(receivers) <= FEW:
-            found = [self._mean_snr.pair(src, j, time_ns) for j in receivers]
+            found = [self._mean_snr.pair_snr(src, j, time_ns) for j in receivers]
         else:
             found = self._mean_snr.snr(src, receivers, time_ns).tolist()
         return self._with_held_gains(src, receivers, time_ns, found)
 
     def at_all(self, dst: int, senders: NDArray[np.int64], time_ns: int) -> NDArray[np.float64]:
-        """Evaluate `at` from an array to an array.
+        """Evaluate `snr_at` from an array to an array.
 
         Parameters
         ----------
@@ -81,11 +81,11 @@ class Loudness:
         (n,) float array
         """
         if self._fading.per_exchange or len(senders) <= FEW:
-            return np.array(self.at(dst, senders.tolist(), time_ns))
-        return self._mean_snr.towards(dst, senders, time_ns)
+            return np.array(self.snr_at(dst, senders.tolist(), time_ns))
+        return self._mean_snr.snr_towards(dst, senders, time_ns)
 
     def of_all(self, src: int, receivers: NDArray[np.int64], time_ns: int) -> NDArray[np.float64]:
-        """Evaluate `of` from an array to an array.
+        """Evaluate `snr_of` from an array to an array.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class Loudness:
         (n,) float array
         """
         if self._fading.per_exchange or len(receivers) <= FEW:
-            return np.array(self.of(src, receivers.tolist(), time_ns))
+            return np.array(self.snr_of(src, receivers.tolist(), time_ns))
         return self._mean_snr.snr(src, receivers, time_ns)
 
     def _with_held_gains(
@@ -108,6 +108,6 @@ class Loudness:
         if not self._fading.per_exchange:
             return means
         return [
-            mean * self._fading.pair(node, j, time_ns)
+            mean * self._fading.pair_gain(node, j, time_ns)
             for j, mean in zip(others, means, strict=True)
         ]

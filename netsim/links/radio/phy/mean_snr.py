@@ -75,7 +75,7 @@ class MeanSnr(ABC):
             Linear; 0 for a pair that is left out.
         """
 
-    def towards(self, dst: int, senders: Nodes, time_ns: int) -> NDArray[np.float64]:
+    def snr_towards(self, dst: int, senders: Nodes, time_ns: int) -> NDArray[np.float64]:
         """Mean SNR from some nodes to one.
 
         Parameters
@@ -89,10 +89,10 @@ class MeanSnr(ABC):
         (len(senders),) float64
             Linear; 0 for a pair that is left out.
         """
-        return np.array([self.pair(int(i), dst, time_ns) for i in senders])
+        return np.array([self.pair_snr(int(i), dst, time_ns) for i in senders])
 
     @abstractmethod
-    def pair(self, src: int, dst: int, time_ns: int) -> float:
+    def pair_snr(self, src: int, dst: int, time_ns: int) -> float:
         """Mean SNR of one link.
 
         Parameters
@@ -106,7 +106,7 @@ class MeanSnr(ABC):
             Linear; 0 for a pair that is left out.
         """
 
-    def near(self, src: int, others: Sequence[int], time_ns: int) -> Sequence[int]:
+    def nodes_in_range(self, src: int, others: Sequence[int], time_ns: int) -> Sequence[int]:
         """Nodes to which the link is not left out, in O(neighbours within range).
 
         Parameters
@@ -163,7 +163,7 @@ class IidMeanSnr(MeanSnr):
             mean *= 10.0 ** (-shadow_db(self._radio, self._streams, low, high) / 10.0)
         return mean
 
-    def pair(self, src: int, dst: int, time_ns: int) -> float:
+    def pair_snr(self, src: int, dst: int, time_ns: int) -> float:
         return self._pair(src, dst)
 
     def _of_pair(self, src: int, dst: int) -> float:
@@ -182,8 +182,9 @@ class PlacedMeanSnr(MeanSnr):
         Where they start [m].
     streams : Streams
     range_m : float
-        With more than `EVERY_PAIR_UP_TO` nodes, `near` looks no farther than this, and pairs
-        farther apart are left out; not so where senders interfere, which they do at any distance.
+        With more than `EVERY_PAIR_UP_TO` nodes, `nodes_in_range` looks no farther than this, and
+        pairs farther apart are left out; not so where senders interfere, which they do at any
+        distance.
     track : Track or None
         How they move; None: none does.
     heights_m : sequence of float
@@ -249,7 +250,7 @@ class PlacedMeanSnr(MeanSnr):
             return found
         return self._of_some(src, np.asarray(others), self._step(time_ns))
 
-    def towards(self, dst: int, senders: Nodes, time_ns: int) -> NDArray[np.float64]:
+    def snr_towards(self, dst: int, senders: Nodes, time_ns: int) -> NDArray[np.float64]:
         # Links are alike both ways but for the transmit power.
         found = self.snr(dst, senders, time_ns)
         if self._same_power:
@@ -257,12 +258,12 @@ class PlacedMeanSnr(MeanSnr):
         over_db = self._dbm[np.asarray(senders, np.int64)] - self._powers_dbm[dst]
         return found * 10.0 ** (over_db / 10.0)
 
-    def pair(self, src: int, dst: int, time_ns: int) -> float:
+    def pair_snr(self, src: int, dst: int, time_ns: int) -> float:
         if self._track is None and not self._many:
             return float(self._row(src)[dst])
         return self._pair(src, dst, self._step(time_ns))
 
-    def near(self, src: int, others: Sequence[int], time_ns: int) -> Sequence[int]:
+    def nodes_in_range(self, src: int, others: Sequence[int], time_ns: int) -> Sequence[int]:
         if not self._searches:
             return others
         asked = self._asked.get(src)
@@ -275,7 +276,7 @@ class PlacedMeanSnr(MeanSnr):
         if self._track is None:
             return None
         steps = 1
-        if self._cut and self.pair(src, dst, time_ns) == 0.0:
+        if self._cut and self.pair_snr(src, dst, time_ns) == 0.0:
             ends_m = self._at([src, dst], self._step(time_ns))
             distance_m = float(lengths_m(np.diff(ends_m, axis=0))[0])
             closing_m = 2.0 * self._fastest_m_per_s * self._step_ns * 1e-9
@@ -393,16 +394,16 @@ class GivenMeanSnr(MeanSnr):
     def __init__(self, radio: Radio, powers_dbm: tuple[float, ...], gains: Gains) -> None:
         self._gains = gains
         self._sent_over_noise_db = tuple(p - radio.noise_dbm for p in powers_dbm)
-        self.moving = gains.moving
+        self.moving = gains.is_changing
         heard = np.isfinite(gains.gain_db).any(axis=0)
         self.pairs_left_out = int(np.triu(~(heard | heard.T), k=1).sum())
         self._pair = lru_cache(maxsize=1 << 16)(self._of_pair)
 
     def snr(self, src: int, others: Nodes, time_ns: int) -> NDArray[np.float64]:
-        return self._of_some(self._gains.step(time_ns), src, others)
+        return self._of_some(self._gains.step_at(time_ns), src, others)
 
-    def pair(self, src: int, dst: int, time_ns: int) -> float:
-        return self._pair(self._gains.step(time_ns), src, dst)
+    def pair_snr(self, src: int, dst: int, time_ns: int) -> float:
+        return self._pair(self._gains.step_at(time_ns), src, dst)
 
     def holds_until_ns(self, src: int, dst: int, time_ns: int) -> int | None:
         return self._gains.holds_until_ns(time_ns)
@@ -414,7 +415,7 @@ class GivenMeanSnr(MeanSnr):
         return float(self._of_some(step, src, (dst,))[0])
 
     def _of_some(self, step: int, src: int, others: Nodes) -> NDArray[np.float64]:
-        snr_db = self._gains.at(step, src, others) + self._sent_over_noise_db[src]
+        snr_db = self._gains.gains_to(step, src, others) + self._sent_over_noise_db[src]
         return np.asarray(10.0 ** (snr_db / 10.0))
 
 

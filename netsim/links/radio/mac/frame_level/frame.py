@@ -197,7 +197,7 @@ def data_frame(
     return Frame(DATA, flight.src, dst, flight, duration_ns, rate_bps, bits, nav_ns, packet=packet)
 
 
-def rts(timing: Timing, data: Frame) -> Frame:
+def rts_frame(timing: Timing, data: Frame) -> Frame:
     """The announcement of a data frame; it reserves the medium to the end of the exchange."""
     nav_ns = 2 * timing.sifs_ns + timing.cts_ns + data.duration_ns + data.nav_ns
     rate_bps, packet = min(basic_rate_bps(0.0), data.rate_bps), data.packet
@@ -209,7 +209,7 @@ def rts(timing: Timing, data: Frame) -> Frame:
     return frame
 
 
-def answer(timing: Timing, kind: str, node: int, frame: Frame) -> Frame:
+def answer_frame(timing: Timing, kind: str, node: int, frame: Frame) -> Frame:
     """The answer to a frame, with the rest of its reservation.
 
     Parameters

@@ -101,7 +101,7 @@ class Hearing:
         self._known: dict[int, tuple[int, Heard]] = {}
         self._most_known = max(1, MOST_KEPT // len(self._nodes))
 
-    def of(self, src: int, now_ns: int, began_ns: int) -> Heard:
+    def heard_from(self, src: int, now_ns: int, began_ns: int) -> Heard:
         """Return the nodes that hear a node at an instant.
 
         Parameters

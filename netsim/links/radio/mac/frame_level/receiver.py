@@ -49,7 +49,7 @@ class Decoder:
     def __init__(
         self, channel: RadioChannel, streams: Streams, capture: bool, combines: bool
     ) -> None:
-        self._error = lru_cache(maxsize=1 << 14)(channel.error)
+        self._error = lru_cache(maxsize=1 << 14)(channel.packet_error)
         self._streams = streams
         self.capture, self.combines = capture, combines
 
@@ -172,17 +172,17 @@ class Receivers:
 
     # -- what radios do --------------------------------------------------------------------------
 
-    def sends(self, node: int) -> None:
+    def note_sending(self, node: int) -> None:
         """Note that a radio sends from now on, and receives nothing."""
         self._locks.pop(node, None)
         self._occupied[node] = True
 
-    def drop(self, node: int, sends: bool = False) -> None:
+    def stop_receiving(self, node: int, sends: bool = False) -> None:
         """Stop receiving; `sends`: the radio goes on sending."""
         self._locks.pop(node, None)
         self._occupied[node] = sends
 
-    def receives(self, node: int) -> bool:
+    def is_receiving(self, node: int) -> bool:
         """True if a radio is locked to a frame."""
         return node in self._locks
 
@@ -203,7 +203,7 @@ class Receivers:
 
     # -- frames ----------------------------------------------------------------------------------
 
-    def arrives(self, frame: Frame, now_ns: int) -> None:
+    def begin_arrival(self, frame: Frame, now_ns: int) -> None:
         """Let a frame begin to arrive everywhere."""
         if self._locks:
             self._close_pieces(frame, now_ns)
@@ -211,7 +211,7 @@ class Receivers:
                 lock.overlapped = lock.overlapped or bool(frame.noticed[node])
         self._on_air[frame] = None
 
-    def detects(self, frame: Frame) -> None:
+    def lock_receivers(self, frame: Frame) -> None:
         """Sense a frame whose preamble has passed, and lock to it where it can be received."""
         heard, others = frame.heard, [other for other in self._on_air if other is not frame]
         self._sensed[frame] = None
@@ -227,7 +227,7 @@ class Receivers:
                 self._occupied[node] = True
                 frame.listeners.append(node)
 
-    def leaves(self, frame: Frame, now_ns: int) -> dict[int, bool]:
+    def end_arrival(self, frame: Frame, now_ns: int) -> dict[int, bool]:
         """Let a frame end everywhere.
 
         Parameters
@@ -248,7 +248,9 @@ class Receivers:
             for node in frame.listeners:
                 lock = self._locks.get(node)
                 if lock is not None and lock.frame is frame:
-                    through[node] = not frame.cut and self._decodes(lock, node, alone, now_ns)
+                    through[node] = not frame.cut and self._sample_decoding(
+                        lock, node, alone, now_ns
+                    )
                     del self._locks[node]
             self._occupied[list(through)] = False
         del self._on_air[frame]
@@ -274,7 +276,7 @@ class Receivers:
             for node, interference in zip(nodes, noise, strict=True):
                 self._locks[node].close_piece(decoder, interference, now_ns)
 
-    def _decodes(self, lock: Lock, node: int, at_last: bool, now_ns: int) -> bool:
+    def _sample_decoding(self, lock: Lock, node: int, at_last: bool, now_ns: int) -> bool:
         """Sample whether the frame that ends was decoded; keep the result if it was for us.
 
         `at_last`: its last piece, without interference, is still open.

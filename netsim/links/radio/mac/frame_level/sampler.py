@@ -10,7 +10,7 @@ import numpy as np
 
 from netsim.channels.mac.csma import Csma
 from netsim.channels.sleep import Rhythm
-from netsim.clock import LAST, Clock, then
+from netsim.clock import LAST, Clock, add_callback
 from netsim.devices.energy.meter import EnergyMeter
 from netsim.links.link import (
     ASLEEP,
@@ -64,7 +64,7 @@ class Tally:
         self._snr_sum = 0.0
         self._hopeful = False
 
-    def sent(self, packet: int, snr: float, hopeful: bool) -> None:
+    def count_exchange(self, packet: int, snr: float, hopeful: bool) -> None:
         """Count an exchange that begins.
 
         Parameters
@@ -78,7 +78,7 @@ class Tally:
         """
         if packet != self._packet:
             self._packet, self.combined_snr = packet, 0.0
-        self._close()
+        self._count_unanswered_rts()
         self.attempts += 1
         self._snr_sum += snr
         self._hopeful = self._hopeful or hopeful
@@ -87,12 +87,12 @@ class Tally:
         """Note that data follow their RTS, whose answer has come."""
         self._unanswered = False
 
-    def _close(self) -> None:
+    def _count_unanswered_rts(self) -> None:
         """Count an RTS whose answer others prevented."""
         self.spoilt += self._unanswered
         self._unanswered = False
 
-    def ended(self, frame: Frame, node: int, asleep: bool) -> None:
+    def count_frame(self, frame: Frame, node: int, asleep: bool) -> None:
         """Count what became of a data frame, or of its RTS.
 
         Parameters
@@ -136,7 +136,7 @@ class Tally:
         Report
             Its SNR is the mean over exchanges, without interference.
         """
-        self._close()
+        self._count_unanswered_rts()
         tx, delivered, mask = reception.tx, int(self.arrived.sum()), None
         if reception.unreachable is not None:
             outcome = reception.unreachable
@@ -207,7 +207,7 @@ class FrameLevelSampler:
         hearing = Hearing(radio, budget, channel, distance_m)
         decoder = Decoder(channel, streams, mac.capture, radio.arq.combines)
         nodes = len(budget.tx_power_w)
-        ears = Receivers(nodes, decoder, hearing.least_snr, self._listens, self._earlier_snr)
+        ears = Receivers(nodes, decoder, hearing.least_snr, self._is_listening, self._earlier_snr)
         medium = Medium(hearing, timing, env, ears, self._frame_begins, self._frame_ended)
         self._stations = [
             Station(
@@ -220,8 +220,8 @@ class FrameLevelSampler:
                 ears,
                 env,
                 streams,
-                self._listens,
-                self._over,
+                self._is_listening,
+                self._finish,
             )
             for node in range(nodes)
         ]
@@ -237,8 +237,8 @@ class FrameLevelSampler:
                 self._tallies[reception] = Tally(flight.packets)
         if flight.deadline_ns is not None:
             # Last of its instant: what arrives at that very moment has arrived.
-            due = self._env.due(flight.deadline_ns - self._env.now, LAST)
-            then(due, partial(self._expire, flight, flight.leg))
+            due = self._env.event_after(flight.deadline_ns - self._env.now, LAST)
+            add_callback(due, partial(self._expire, flight, flight.leg))
         self._stations[flight.src].begin(flight)
 
     def change(self, flight: Flight, worse: bool) -> None:
@@ -274,7 +274,7 @@ class FrameLevelSampler:
 
     # -- what stations and medium ask and tell ---------------------------------------------------
 
-    def _over(self, flight: Flight) -> None:
+    def _finish(self, flight: Flight) -> None:
         self._ended(flight, flight.leg)
 
     def _expire(self, flight: Flight, leg: int, _: object) -> None:
@@ -283,7 +283,7 @@ class FrameLevelSampler:
             flight.expired = True
             self._ended(flight, flight.leg)
 
-    def _listens(self, node: int, frame: Frame) -> bool:
+    def _is_listening(self, node: int, frame: Frame) -> bool:
         """Return whether a node's radio is on and awake for a frame."""
         if node in self._off:
             return False
@@ -313,8 +313,8 @@ class FrameLevelSampler:
                 tally.goes_on()
             elif tally is not None:
                 snr = float(frame.heard.snr[reception.tx.dst])
-                loss = self._channel.error(snr, flight.packet_bits, data.rate_bps)
-                tally.sent(frame.packet, snr, hopeful=loss < 1.0)
+                loss = self._channel.packet_error(snr, flight.packet_bits, data.rate_bps)
+                tally.count_exchange(frame.packet, snr, hopeful=loss < 1.0)
 
     def _frame_ended(self, frame: Frame) -> None:
         length_ns = self._env.now - frame.begins_ns
@@ -333,4 +333,4 @@ class FrameLevelSampler:
                 reception.transmissions += length_ns / frame.duration_ns if frame.cut else 1.0
             if frame.noticed[node] and node not in frame.listeners and node not in self._off:
                 frame.results[node] = SPOILT  # its receiver was sending, or busy with another
-            tally.ended(frame, node, asleep)
+            tally.count_frame(frame, node, asleep)

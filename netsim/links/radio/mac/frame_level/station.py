@@ -34,9 +34,9 @@ from netsim.links.radio.mac.frame_level.frame import (
     RTS,
     Frame,
     Timing,
-    answer,
+    answer_frame,
     data_frame,
-    rts,
+    rts_frame,
 )
 from netsim.links.radio.mac.frame_level.hearing import Hearing
 from netsim.links.radio.mac.frame_level.receiver import Receivers
@@ -95,17 +95,17 @@ class Contention:
 
     # -- frames that wait ------------------------------------------------------------------------
 
-    def ask(self) -> None:
+    def request_turn(self) -> None:
         """Wait for a turn with a message that has no other before it."""
         now = self._env.now
         self._waiting = True
         if self._counts_from_ns is None or now < self.nav_ns:
             if self._slots == 0:
-                self._draw()
+                self._draw_backoff()
         elif self._slots <= max(0, now - self._counts_from_ns) // self._timing.slot_ns:
             self._slots, self._at_once = 0, True
             self._counts_from_ns = max(self._counts_from_ns, now)
-        self._plan()
+        self._plan_turn()
 
     def back_off(self, failed: bool, again: bool) -> None:
         """Draw a backoff after an exchange of frames.
@@ -123,11 +123,11 @@ class Contention:
             self._failures += 1
             self._stage = min(self._stage + 1, self._stages)
         self._waiting = again
-        self._draw()
+        self._draw_backoff()
         if self._counts_from_ns is not None:
             idle_ns = self._env.now + self._timing.difs_ns
             self._counts_from_ns = max(self._counts_from_ns, idle_ns)
-        self._plan()
+        self._plan_turn()
 
     def withdraw(self, exchange: bool) -> None:
         """Wait no more: the message has ended; `exchange`: in the midst of one."""
@@ -144,7 +144,7 @@ class Contention:
         if self._slots and since_ns is not None and now > since_ns:
             self._slots = max(0, self._slots - (now - since_ns) // self._timing.slot_ns)
         if self._at_once:
-            self._draw()
+            self._draw_backoff()
 
     def becomes_idle(self) -> None:
         """Continue after a gap, when no signal is noticed any more."""
@@ -153,9 +153,9 @@ class Contention:
         eifs_ns = self._eifs_ns
         self._counts_from_ns = gap_ends_ns if gap_ends_ns > eifs_ns else eifs_ns
         if self._waiting:
-            self._plan()
+            self._plan_turn()
 
-    def hears(self, understood: bool, reserved_ns: int) -> None:
+    def note_frame_end(self, understood: bool, reserved_ns: int) -> None:
         """Note that a frame has ended, before the medium becomes idle.
 
         Parameters
@@ -168,7 +168,7 @@ class Contention:
         if reserved_ns > self.nav_ns:
             self.nav_ns = reserved_ns
 
-    def release(self) -> None:
+    def forget_reservation(self) -> None:
         """Forget a reservation that was not used."""
         self.nav_ns = self._env.now
         if self._counts_from_ns is not None:
@@ -176,21 +176,21 @@ class Contention:
 
     # -- the backoff -----------------------------------------------------------------------------
 
-    def _draw(self) -> None:
+    def _draw_backoff(self) -> None:
         self._draws += 1
         self._at_once = False
         window = self._window << self._stage
         self._slots = int(window * self._streams.uniform("backoff", self._node, self._draws))
 
-    def _plan(self) -> None:
+    def _plan_turn(self) -> None:
         """Plan the turn of the frame that waits, if nothing comes in between."""
         if not self._waiting or self._counts_from_ns is None:
             return
         turn_ns = self._counts_from_ns + self._slots * self._timing.slot_ns
         self._plan_number += 1
-        self._env.after(max(0, turn_ns - self._env.now), self._turn, self._plan_number)
+        self._env.call_after(max(0, turn_ns - self._env.now), self._take_turn, self._plan_number)
 
-    def _turn(self, plan: int) -> None:
+    def _take_turn(self, plan: int) -> None:
         if plan != self._plan_number or not self._waiting or self._counts_from_ns is None:
             return
         self._waiting = self._at_once = False
@@ -236,7 +236,7 @@ class Medium:
         env, src, delay_ns = self._env, frame.src, self._timing.propagation_ns
         frame.begins_ns = env.now
         frame.number = self._sent[src] = self._sent.get(src, 0) + 1
-        heard = frame.heard = self._hearing.of(src, env.now, frame.flight.begins_ns)
+        heard = frame.heard = self._hearing.heard_from(src, env.now, frame.flight.begins_ns)
         frame.noticed = heard.noticed
         if not heard.everywhere:  # those that it is for take notice beyond carrier-sense range
             receptions = frame.flight.receptions
@@ -245,12 +245,12 @@ class Medium:
             frame.noticed[dst] = heard.strong[dst]
         self._begins(frame)
         if delay_ns:
-            env.after(frame.duration_ns, self._sender_ends, frame)
-            env.after(delay_ns, self._arrive, frame)
+            env.call_after(frame.duration_ns, self._sender_ends, frame)
+            env.call_after(delay_ns, self._arrive, frame)
         else:
             self._arrive(frame)
 
-    def cut(self, frame: Frame) -> None:
+    def abort(self, frame: Frame) -> None:
         """End a frame before its time: its sender stops. Nobody can decode it."""
         frame.cut = True
         self._end(frame)
@@ -259,20 +259,20 @@ class Medium:
         if frame.over:
             return
         frame.arrives_ns = self._env.now
-        self._receivers.arrives(frame, self._env.now)
+        self._receivers.begin_arrival(frame, self._env.now)
         detection_ns = min(self._timing.detection_ns, frame.duration_ns // 2)
-        self._env.after(detection_ns, self._detect, frame)
-        self._env.after(frame.duration_ns, self._end, frame)
+        self._env.call_after(detection_ns, self._detect, frame)
+        self._env.call_after(frame.duration_ns, self._end, frame)
 
     def _detect(self, frame: Frame) -> None:
         if frame.over:
             return
-        self._receivers.detects(frame)
+        self._receivers.lock_receivers(frame)
         for node in self._receivers.changes():
             self.stations[node].contention.becomes_busy()
 
-    def look(self, node: int) -> None:
-        """Tell a station whether the medium has become busy or idle by what it does itself."""
+    def tell_own_state(self, node: int) -> None:
+        """Tell a station if its own sending has made the medium busy or idle."""
         if self._receivers.change_of(node):
             contention, busy = self.stations[node].contention, self._receivers.busy[node]
             (contention.becomes_busy if busy else contention.becomes_idle)()
@@ -291,10 +291,10 @@ class Medium:
         concerned = []
         if frame.arrives_ns is not None:
             receivers = self._receivers
-            through = receivers.leaves(frame, self._env.now)
+            through = receivers.end_arrival(frame, self._env.now)
             changed = set(receivers.changes())
             for node in sorted(changed | through.keys()):
-                if node in through and stations[node].receives(frame, through[node]):
+                if node in through and stations[node].take_frame(frame, through[node]):
                     concerned.append(node)
                 if node in changed:
                     stations[node].contention.becomes_idle()
@@ -370,7 +370,7 @@ class Station:
     def begin(self, flight: Flight) -> None:
         """Send a message; there is none under way."""
         self.flight, self.packet, self._tries = flight, 0, 0
-        self.contention.ask()
+        self.contention.request_turn()
 
     def stop(self) -> None:
         """Send no more of the message under way."""
@@ -378,15 +378,15 @@ class Station:
         under_way, self._data, self._asked = self._data, None, None
         sending = self._sending
         if sending is not None and sending.flight is flight and sending.kind in (DATA, RTS):
-            self._medium.cut(sending)
+            self._medium.abort(sending)
         self.contention.withdraw(under_way is not None)
 
     def switch_off(self) -> None:
         """Stop sending and receiving at once."""
         if self._sending is not None:
-            self._medium.cut(self._sending)
-        self._receivers.drop(self.node, self._sending is not None)
-        self._medium.look(self.node)
+            self._medium.abort(self._sending)
+        self._receivers.stop_receiving(self.node, self._sending is not None)
+        self._medium.tell_own_state(self.node)
 
     # -- exchanges of frames ---------------------------------------------------------------------
 
@@ -405,7 +405,7 @@ class Station:
         if self._data.dst is None or self._rts_bits is None or flight.packet_bits <= self._rts_bits:
             self._send(self._data)
         else:
-            self._send(rts(self._timing, self._data))
+            self._send(rts_frame(self._timing, self._data))
 
     def _wait_for_a_rate(self, flight: Flight) -> None:
         """Try again when the channel has changed; without end, nothing can ever be sent."""
@@ -416,23 +416,23 @@ class Station:
         if length_ns is None:
             self._finish()
         else:
-            self._env.after(length_ns, self._try_again, flight, flight.leg)
+            self._env.call_after(length_ns, self._try_again, flight, flight.leg)
 
     def _try_again(self, flight: Flight, leg: int) -> None:
         if self.flight is flight and flight.leg == leg:
-            self.contention.ask()
+            self.contention.request_turn()
 
     def _send(self, frame: Frame) -> None:
         self._sending = frame
-        self._receivers.sends(self.node)
-        self._medium.look(self.node)
+        self._receivers.note_sending(self.node)
+        self._medium.tell_own_state(self.node)
         self._medium.send(frame)
 
     def _send_after_gap(self, frame: Frame) -> None:
         """Send a frame a SIFS after the one that it follows, whatever is on the air."""
-        self._env.after(self._timing.sifs_ns, self._follow, frame)
+        self._env.call_after(self._timing.sifs_ns, self._send_after_sifs, frame)
 
-    def _follow(self, frame: Frame) -> None:
+    def _send_after_sifs(self, frame: Frame) -> None:
         wanted = frame.kind != DATA or frame is self._data
         if wanted and self._sending is None and self._listens(self.node, frame):
             self._send(frame)
@@ -442,29 +442,31 @@ class Station:
         if frame.kind == RTS or (frame is self._data and frame.nav_ns):
             self._asked, self._overdue = frame, False
             ends_ns = frame.begins_ns + frame.duration_ns
-            self._env.after(ends_ns + self._timing.answer_ns - self._env.now, self._miss, frame)
+            self._env.call_after(
+                ends_ns + self._timing.answer_ns - self._env.now, self._check_answer, frame
+            )
         elif frame is self._data:
-            self._settle(through=True)
+            self._finish_packet(through=True)
 
-    def _miss(self, frame: Frame) -> None:
+    def _check_answer(self, frame: Frame) -> None:
         """No answer has been received by the time that it should have begun."""
         if self._asked is not frame:
             return
-        if self._receivers.receives(self.node):
+        if self._receivers.is_receiving(self.node):
             self._overdue = True
         else:
-            self._fail()
+            self._fail_attempt()
 
-    def _fail(self) -> None:
+    def _fail_attempt(self) -> None:
         """End an attempt that was not answered."""
         self._asked = self._data = None
         self._tries += 1
         if self._tries == self._limit:
-            self._settle(through=False)
+            self._finish_packet(through=False)
         else:
             self.contention.back_off(failed=True, again=True)
 
-    def _settle(self, through: bool) -> None:
+    def _finish_packet(self, through: bool) -> None:
         """Go on to the next packet: this one has arrived, as far as is known, or is given up."""
         flight = self.flight
         assert flight is not None
@@ -486,10 +488,10 @@ class Station:
         """Stop sending: its own frame has ended."""
         if self._sending is frame:
             self._sending = None
-            self._receivers.drop(self.node)
-            self._medium.look(self.node)
+            self._receivers.stop_receiving(self.node)
+            self._medium.tell_own_state(self.node)
 
-    def receives(self, frame: Frame, through: bool) -> bool:
+    def take_frame(self, frame: Frame, through: bool) -> bool:
         """A frame that it was locked to ends, decoded or not; before the medium is idle.
 
         Returns
@@ -502,34 +504,34 @@ class Station:
             reserved_ns = self._env.now + frame.nav_ns
             if frame.kind == RTS:
                 self._check_later(frame, reserved_ns)
-        self.contention.hears(through, reserved_ns)
+        self.contention.note_frame_end(through, reserved_ns)
         return (through and mine) or self._overdue
 
     def acts_on(self, frame: Frame) -> None:
         """Answer a frame, or go on with the exchange that it belongs to."""
         if frame.dst != self.node or frame.results.get(self.node) != DECODED:
             if self._asked is not None and self._overdue:
-                self._fail()
+                self._fail_attempt()
         elif frame.kind == DATA:
             if frame.nav_ns:
-                self._send_after_gap(answer(self._timing, ACK, self.node, frame))
+                self._send_after_gap(answer_frame(self._timing, ACK, self.node, frame))
         elif frame.kind == RTS:
             if self._env.now >= self.contention.nav_ns:
-                self._send_after_gap(answer(self._timing, CTS, self.node, frame))
+                self._send_after_gap(answer_frame(self._timing, CTS, self.node, frame))
         elif frame.answers is self._asked is not None:
             self._asked = None
             if frame.kind == ACK:
-                self._settle(through=True)
+                self._finish_packet(through=True)
             elif self._data is not None:
                 self._send_after_gap(self._data)
         elif self._asked is not None and self._overdue:
-            self._fail()
+            self._fail_attempt()
 
     def _check_later(self, frame: Frame, until_ns: int) -> None:
         """Look, in time for the data, whether the reservation of an RTS is used."""
         timing = self._timing
         wait_ns = 2 * (timing.sifs_ns + timing.slot_ns) + timing.cts_ns + to_ns(PREAMBLE_S)
-        self._env.after(wait_ns, self._check_use, frame, until_ns)
+        self._env.call_after(wait_ns, self._check_use, frame, until_ns)
 
     def _check_use(self, frame: Frame, until_ns: int) -> None:
         """Forget the reservation of an RTS if nothing has followed it."""
@@ -537,4 +539,4 @@ class Station:
         ended_ns = frame.begins_ns + frame.duration_ns
         busy = self._receivers.busy[self.node]
         if contention.nav_ns == until_ns and not busy and contention.busy_since_ns < ended_ns:
-            contention.release()
+            contention.forget_reservation()
