@@ -193,7 +193,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     spent_s = sum(row.get("cpu_s", 0.0) for row in (*tuning.values(), *rows.values()))
     command = "python benchmarks/methods_table.py --out FOLDER --data DIR"
     if given.only:
-        told = f"`--only` {', '.join(case.label for case in cases)}: {spent_s / 60:.0f} minutes."
+        told = f"`--only` {', '.join(case.label for case in cases)}: {spent_s / 60:.0f} min."
         told = f"{datetime.date.today():%Y-%m-%d}, {told}"
         write_page(given.page, merged(given.page, told, page_lines(cases, choices, rows)))
         return
