@@ -18,7 +18,7 @@ ROOT = Path(netsim.__path__[0]).parent
 
 COMMAND = (
     sys.executable, "-P", "-m", "netsim", "sweep", "s.toml", "--jobs", "2", "--out", "out",
-    "--no-report",
+    "--no-report", "--algorithms", "own",
 )  # fmt: skip
 
 SCENARIO = """\
@@ -33,8 +33,30 @@ kind = "digits"
 [model]
 kind = "mlp"
 [algorithm]
-kind = "dpsgd"
+kind = "waits"
 """
+
+WAITS = '''"""Waits: trains at every wake-up, and takes its time where there is a file `slowly`."""
+import time
+from pathlib import Path
+
+from netsim import api
+
+class Params(api.Params):
+    pass
+
+def processes(node, params):
+    return [on_wakeup(node)]
+
+def on_wakeup(node):
+    theta = node.initial()
+    while True:
+        yield node.wakeup()
+        if Path("slowly").exists():
+            time.sleep(0.05)
+        theta = (yield node.train(theta, steps=1)).theta
+        node.publish(theta, "trained")
+'''
 
 PATIENCE_S = 300.0
 
@@ -43,6 +65,8 @@ PATIENCE_S = 300.0
 def sweep(tmp_path):
     """Starts `netsim sweep` of runs, two at a time, in a process of its own."""
     started = []
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "waits.py").write_text(WAITS)
 
     def start(horizon, *more, runs=4):
         (tmp_path / "s.toml").write_text(SCENARIO.format(horizon=horizon))
@@ -107,10 +131,12 @@ def test_nothing_is_imported_from_the_working_folder(sweep, tmp_path):
 
 
 def test_a_killed_worker_costs_no_run_and_is_named(sweep, status, tmp_path):
-    process = sweep(1500)  # so long that none ends before its worker is killed
+    (tmp_path / "slowly").touch()  # none ends before its worker is killed
+    process = sweep(200)
     pids = two_pids(status)
-    wait_for(lambda: len(list(tmp_path.glob("out/base/*/dpsgd/status.json"))) == 2)
+    wait_for(lambda: len(list(tmp_path.glob("out/base/*/waits/status.json"))) == 2)
     os.kill(pids[0], signal.SIGKILL)
+    (tmp_path / "slowly").unlink()
     text, _ = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, text
     assert "its process was killed by SIGKILL (out of memory?); played again" in text
@@ -118,7 +144,7 @@ def test_a_killed_worker_costs_no_run_and_is_named(sweep, status, tmp_path):
     found = status()
     assert (found["done"], found["failed"], found["state"]) == (4, {}, "done")
     assert sum(map(len, found["played_again"].values())) == 1
-    assert len(list(tmp_path.glob("out/base/*.unfinished-1/dpsgd"))) == 1
+    assert len(list(tmp_path.glob("out/base/*.unfinished-1/waits"))) == 1
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
@@ -153,15 +179,17 @@ def test_a_sweep_that_was_stopped_counts_what_was_done_and_goes_on(sweep, status
 
 def test_a_run_that_was_under_way_goes_on_from_its_checkpoint(sweep, status, tmp_path):
     more = ("--set", "training.batch_size=20")
-    first = sweep(1000, *more, runs=2)
-    checkpoints = "out/base/*/dpsgd/journal/checkpoint-*.json"
+    (tmp_path / "slowly").touch()
+    first = sweep(200, *more, runs=2)
+    checkpoints = "out/base/*/waits/journal/checkpoint-*.json"
     wait_for(lambda: len(list(tmp_path.glob(checkpoints))) or status()["done"])
     first.send_signal(signal.SIGTERM)
     text, _ = first.communicate(timeout=PATIENCE_S)
     assert first.returncode == 143, text
-    second = sweep(1000, *more, runs=2)
+    (tmp_path / "slowly").unlink()
+    second = sweep(200, *more, runs=2)
     text, _ = second.communicate(timeout=PATIENCE_S)
     assert second.returncode == 0, text
     assert not list(tmp_path.glob("out/base/*.unfinished-*"))
-    found = [json.loads(p.read_text()) for p in tmp_path.glob("out/base/*/dpsgd/environment.json")]
+    found = [json.loads(p.read_text()) for p in tmp_path.glob("out/base/*/waits/environment.json")]
     assert any("resumed" in environment for environment in found)

@@ -82,6 +82,8 @@ FORMATS = (
     "per-table", "sumo", "tensorboard",
 )  # fmt: skip
 MOST_S = 30.0
+LARGE_BYTES = 2 << 30
+"""More than any reader of a run's files takes."""
 
 
 def folders(top: Path) -> dict[str, Path]:
@@ -298,7 +300,7 @@ def _kind(folder: Path, draw: random.Random) -> str:
         path.touch()
     elif what == "sparse":
         with path.open("wb") as file:
-            file.truncate(5 << 30)
+            file.truncate(LARGE_BYTES)
     return f"{path.relative_to(folder)}: {what}"
 
 
