@@ -15,6 +15,7 @@ from netsim.recording import metrics as measured
 from netsim.recording.main_metric import MainMetric
 from netsim.recording.parquet_parts import Rows
 from netsim.recording.whole_files import write_text
+from netsim.traces.files import is_file
 from netsim.units import is_number
 
 _FIRST = ("name", "algorithm", "seed", "nodes", "task", "virtual_s", "wall_s")
@@ -171,7 +172,7 @@ def _unfinished(path: Path) -> Iterator[tuple[Path, str]]:
     alone = [path] if run_folder.found_at(path, "status.json", "summary.json") == [path] else []
     several = [path / name for name in algorithms] + run_folder.found_at(path, "status.json")
     for folder in alone or dict.fromkeys(several):
-        if not run_folder.is_file(folder / "summary.json"):
+        if not is_file(folder / "summary.json"):
             told = status.read(folder)
             state = _STATES.get(str(told.get("state")), "its run has not begun")
             far = told.get("virtual_s")
