@@ -319,7 +319,7 @@ class Run:
 
 
 def _written(folder: Path) -> tuple[int, int] | None:
-    """When a run's summary was written [ns], and its size; None where there is none."""
+    """Time at which a run's summary was written [ns], and its size; None where there is none."""
     try:
         found = (folder / "summary.json").stat()
     except OSError:

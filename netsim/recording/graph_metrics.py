@@ -1,7 +1,9 @@
 """Measures of the collaboration graph: sparsity, asymmetry, and the weight on kinds of peers.
 
 w_ij is the weight that node i logged last for peer j (a peer that is ignored is logged with zero,
-or never was); its own weight is w_ii. Nodes without data, such as a server, are no part of it.
+or never was); its own weight is w_ii. Weights of one node may be of different times: a node that
+hears few peers at a time still shows what it thinks of all of them, and its weights of mixtures
+(`applied`) need not add up to one. Nodes without data, such as a server, are no part of it.
 Two nodes have the same task if their training samples have the same set of classes. What a
 malicious node weighs is left out: means are over the benign nodes.
 """

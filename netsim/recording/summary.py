@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import graph_metrics, run_folder, status
@@ -61,9 +62,30 @@ def summarise(
     if recorded := measured.recorded(metrics):
         found["recorded"] = recorded
     found |= extra
-    if told := list(_partly_measured(nodes, main)):
+    told = list(_partly_measured(nodes, main))
+    if main.name in nodes:
+        told += _late(measured.per_node_rows(metrics, main.name)["t_s"], main.name)
+    if told:
         found["warnings"] = [*found.get("warnings", ()), *told]
     return {name: json_value(value) for name, value in found.items()}
+
+
+def _late(t_s: NDArray[np.float64], metric: str) -> Iterator[str]:
+    """Yield a sentence where means over nodes begin in the second half of the evaluations.
+
+    Parameters
+    ----------
+    t_s : array of float
+        Times of evaluation of a metric's headline rows, one a node.
+    metric : str
+    """
+    times, counts = np.unique(t_s, return_counts=True)
+    first = measured.complete_from(counts)
+    if first >= 2 and 2 * first >= len(times):
+        yield (
+            f"{metric}: means over nodes begin at {times[first]:g} s, when the last of "
+            f"{counts[-1]} nodes was measured; {first} of {len(times)} evaluations are in no curve"
+        )
 
 
 def _partly_measured(nodes: Mapping[str, int], main: MainMetric) -> Iterator[str]:

@@ -151,6 +151,7 @@ _CAUGHT = "models that became so by what another node had sent"
 _SPILLED = "energy harvested that full batteries could not hold"
 _OUT = "how often nodes went off for want of energy"
 _WHOLE = "whole ones that fit into messages' bits: parts and compressed models count as none"
+_LAST_WEIGHTS = "of the last weight that each node logged for each peer, whenever that was"
 _SENT = "payload of messages that were begun, once a receiver"
 
 
@@ -218,10 +219,14 @@ MEASURES: dict[str, Measure] = {
     "harvested_j": Measure("harvested", "J", _total("energy.harvested_j")),
     "spilled_j": Measure("spilled", "J", _total("energy.spilled_j"), about=_SPILLED),
     "outages": Measure("out of energy", "#", _total("energy.outages"), about=_OUT),
-    "sparsity": Measure("sparsity of weights", "%", _at("graph.sparsity")),
-    "asymmetry": Measure("asymmetry of weights", "%", _at("graph.asymmetry")),
-    "weight_on_same_task": Measure("weight on same task", "%", _at("graph.weight_on_same_task")),
-    "weight_on_malicious": Measure("weight on malicious", "%", _at("graph.weight_on_malicious")),
+    "sparsity": Measure("sparsity of weights", "%", _at("graph.sparsity"), about=_LAST_WEIGHTS),
+    "asymmetry": Measure("asymmetry of weights", "%", _at("graph.asymmetry"), about=_LAST_WEIGHTS),
+    "weight_on_same_task": Measure(
+        "weight on same task", "%", _at("graph.weight_on_same_task"), about=_LAST_WEIGHTS
+    ),
+    "weight_on_malicious": Measure(
+        "weight on malicious", "%", _at("graph.weight_on_malicious"), about=_LAST_WEIGHTS
+    ),
     "local_steps": Measure("local steps", "#", _at("local_steps")),
     "skipped_wakeups": Measure("skipped wake-ups", "#", _at("wakes.skipped")),
     "nodes_diverged": Measure("nodes diverged", "#", _count("diverged"), True, _BROKE),

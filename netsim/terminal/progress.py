@@ -32,7 +32,7 @@ def headline(scenario: Scenario) -> str:
 
 
 def _words(scenario: Scenario) -> tuple[str, ...]:
-    """What the headline says of a world; an empty text where there is nothing to say."""
+    """Words of the headline on a world; an empty text where there is nothing to say."""
     count, link = scenario.nodes.count, scenario.link
     links = [f"{_kind(scenario.radio.fading)} radio"] if scenario.radio else []
     if link is not None or not links:

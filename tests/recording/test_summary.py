@@ -257,6 +257,23 @@ def test_what_shows_runs_that_have_begun_names_those_that_have_not(tmp_path, com
     assert told in shown
 
 
+@pytest.mark.parametrize(("late", "first"), [(1, 0), (2, 0), (3, 3), (4, 4)])
+def test_means_that_begin_late_are_told(late, first):
+    """Four evaluations, at 1 to 4 s, of three nodes of which one is measured from `late` s on."""
+    rows = [
+        (t, node, "accuracy", "mixed", 0.5)
+        for t in range(1, 5)
+        for node in range(3)
+        if node or t >= late
+    ]
+    found = summary.summarise(recorded(*rows), {"name": "n"}).get("warnings", [])
+    told = (
+        f"accuracy: means over nodes begin at {first} s, when the last of 3 nodes was measured; "
+        f"{first - 1} of 4 evaluations are in no curve"
+    )
+    assert found == [told] * (first > 0)
+
+
 def test_means_over_some_of_the_measured_nodes_are_told(tmp_path):
     """Nodes without validation samples, or without common samples of their classes, have none."""
     rows = [

@@ -100,7 +100,9 @@ def test_terminal_page_and_python_say_what_differs(tmp_path, way):
     assert said in table([one, two]).note
     notices = run_page.content([one, two], run_page.gather)["runs"][0]["notices"]
     assert f"{said[0].upper()}{said[1:]}." in notices
-    assert said in repr(netsim.open(one).compare(netsim.open(two)))
+    compared = netsim.open(one).compare(netsim.open(two))
+    assert said in repr(compared)
+    assert all(name in repr(compared) for name in compared.by_algorithm.columns)
     assert said in netsim.open(tmp_path).warnings
     fork = fork_comparison.write(fork_comparison.Pair(one, two, 2.0), {}, {}, 3)
     assert told.format(a=one, b=two) in fork.note

@@ -224,7 +224,8 @@ class Comparison:
     unlike: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        told = f"{self.metric}, this run minus the other, node by node\n{self.by_algorithm}"
+        table = self.by_algorithm.to_string(max_rows=60, line_width=100)  # pandas hides columns
+        told = f"{self.metric}, this run minus the other, node by node\n{table}"
         return "\n".join([told, *self.unlike])
 
     def _repr_html_(self) -> str:

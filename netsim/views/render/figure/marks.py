@@ -128,7 +128,7 @@ def _note(shown: Shown, told: str) -> str:
 
 
 def _has_grey(panel: Panel) -> bool:
-    """Whether a cell of a heat map has no number."""
+    """Return whether a cell of a heat map has no number."""
     mark = panel.mark
     assert isinstance(mark, Cells)
     return int(np.isfinite(panel.table[mark.value.column]).sum()) < math.prod(mark.shape)
