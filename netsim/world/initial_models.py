@@ -133,6 +133,23 @@ def _require_kept(scenario: Scenario, where: str, layout: Architecture) -> None:
             )
 
 
+def _require_same_values(where: str, one: torch.nn.Module, other: torch.nn.Module) -> None:
+    """Refuse a function whose second call from one seed gives other values.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    again = dict((*other.named_parameters(), *other.named_buffers()))
+    for key, tensor in (*one.named_parameters(), *one.named_buffers()):
+        if not is_lazy(tensor) and not torch.allclose(tensor, again[key], equal_nan=True):
+            raise ScenarioError(
+                f"{where}: {key} has other values at each call, drawn from random numbers that no "
+                "seed of a run sets; draw them by torch's own (torch.randn, torch.nn.init) without "
+                "a generator, or give the module itself"
+            )
+
+
 def _named(kind: ModelKind) -> str:
     """Name a model in errors."""
     return f'[model] kind = "{kind.kind}"'  # type: ignore[attr-defined]
@@ -201,6 +218,8 @@ def initial_models(
         traits = _probed(where, module, examples)._replace(
             look_seed=streams.key("look", which) & 0x7FFFFFFFFFFFFFFF
         )
+        if not type(kind).__module__.startswith("netsim.models."):
+            _require_same_values(where, module, made(which))
         if not scenario.training.common_initial:
             own = whole_buffers(made(which, which))
             drawn = [n for n, b in whole_buffers(module).items() if not torch.equal(b, own[n])]
