@@ -74,7 +74,7 @@ def _require_room(
         Also if a model can't be built.
     """
     values = [_values_of(kind, examples, dtype) for kind in scenario.model]
-    need = memory.of_models(scenario, values, math.prod(examples.input_shape), device)
+    need = memory.of_models(scenario, values, examples.x.shape, device)
     largest = max(range(len(values)), key=values.__getitem__)
     try:
         need.require("choose smaller layers or fewer nodes, or set [run] spill_dir")
