@@ -74,7 +74,7 @@ def _require_room(
         Also if a model can't be built.
     """
     values = [_values_of(kind, examples, dtype) for kind in scenario.model]
-    need = memory.of_models(scenario, values, math.prod(examples.input_shape), device)
+    need = memory.of_models(scenario, values, examples.x.shape, device)
     largest = max(range(len(values)), key=values.__getitem__)
     try:
         need.require("choose smaller layers or fewer nodes, or set [run] spill_dir")
@@ -135,6 +135,23 @@ def _require_kept(scenario: Scenario, where: str, layout: Architecture) -> None:
             raise ScenarioError(
                 f'[metrics] keep: "{part}": {where} has no such part; say which of its submodules '
                 'is the head: [model] head = "NAME"'
+            )
+
+
+def _require_same_values(where: str, one: torch.nn.Module, other: torch.nn.Module) -> None:
+    """Refuse a function whose second call from one seed gives other values.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    again = dict((*other.named_parameters(), *other.named_buffers()))
+    for key, tensor in (*one.named_parameters(), *one.named_buffers()):
+        if not is_lazy(tensor) and not torch.allclose(tensor, again[key], equal_nan=True):
+            raise ScenarioError(
+                f"{where}: {key} has other values at each call, drawn from random numbers that no "
+                "seed of a run sets; draw them by torch's own (torch.randn, torch.nn.init) without "
+                "a generator, or give the module itself"
             )
 
 
@@ -207,6 +224,8 @@ def initial_models(
         traits = _probe_model(where, module, examples)._replace(
             look_seed=streams.key("look", which) & 0x7FFFFFFFFFFFFFFF
         )
+        if not type(kind).__module__.startswith("netsim.models."):
+            _require_same_values(where, module, make_model(which))
         if not scenario.training.common_initial:
             own = whole_buffers(make_model(which, which))
             drawn = [n for n, b in whole_buffers(module).items() if not torch.equal(b, own[n])]

@@ -109,7 +109,7 @@ def of_data(scenario: Scenario) -> Need | None:
 
 
 def of_models(
-    scenario: Scenario, values: Sequence[int], input_size: int, device: torch.device
+    scenario: Scenario, values: Sequence[int], inputs: tuple[int, ...], device: torch.device
 ) -> Need:
     """Memory for playing a scenario once its data are read.
 
@@ -118,8 +118,8 @@ def of_models(
     scenario : Scenario
     values : sequence of int
         Of each `[model]`, the numbers in one.
-    input_size : int
-        Numbers in one sample.
+    inputs : tuple of int
+        (n, ...) shape of all samples: no minibatch has more.
     device : torch.device
         Where models and data are.
     """
@@ -132,12 +132,14 @@ def of_models(
         own += (copies + (0 if scenario.training.common_initial else users)) * length * item
     batch = max(scenario.training_of(entry).batch_size for entry in scenario.algorithm)
     measured = scenario.metrics.common_test_samples
-    samples = (min(nodes, 64) * batch + measured) * input_size * _LAYERS * item
+    most, input_size = inputs[0], math.prod(inputs[1:])
+    samples = (min(nodes, 64) * min(batch, most) + min(measured, most)) * input_size
+    under_way = samples * _LAYERS * item
     elsewhere = scenario.run.engine == "ray"  # where each actor looks for itself
     on_device = (
         Part("models of all nodes", 0.0 if elsewhere else _of_rows(scenario, each)),
         Part("first models", own),
-        Part("samples under way", samples),
+        Part("samples under way", under_way),
     )
     if device.type == "cuda":
         free, _ = torch.cuda.mem_get_info(device)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import torch
 
 from netsim.errors import one_line
 from netsim.links.radio.table import Radio
@@ -45,8 +46,24 @@ def remarks(world: World) -> list[str]:
         *world.notes.remarks(world.scenario.horizon_s),
         *(f"[data] {text}" for text in (columns.sentences() if columns else ())),
         *_of_classes(world),
+        *_of_initial_models(world),
     ]
     return list(dict.fromkeys(map(one_line, found)))
+
+
+def _of_initial_models(world: World) -> list[str]:
+    """Warn of nodes that are to start apart from each other, and do not."""
+    if world.scenario.training.common_initial:
+        return []
+    rows: dict[str, list[torch.Tensor]] = {}
+    for architecture, row in zip(world.architectures, world.initial, strict=True):
+        rows.setdefault(architecture.name, []).append(row)
+    return [
+        f"[training] common_initial = false has no effect: model {name} begins with the same "
+        "values at each call"
+        for name, of in rows.items()
+        if len(of) > 1 and torch.equal(of[0], of[1])
+    ]
 
 
 def _of_classes(world: World) -> list[str]:

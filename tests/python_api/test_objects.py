@@ -1,5 +1,6 @@
 """Python objects where a scenario names a kind."""
 
+import itertools
 import re
 import sys
 import types
@@ -89,6 +90,43 @@ def test_a_module_is_where_all_nodes_start(small):
     module = nn.Sequential(nn.Flatten(), nn.Linear(64, 10))
     built = world.build(small.replace(model=module, training__common_initial=False).tables)
     assert torch.equal(built.initial[3][:640], module[1].weight.detach().reshape(-1))
+
+
+def starting_from(draw):
+    """A factory of models with weights that are drawn so."""
+
+    def make(num_classes):
+        linear = nn.Linear(64, num_classes)
+        nn.init.zeros_(linear.bias)
+        linear.weight.data.copy_(torch.as_tensor(draw(num_classes, 64)))
+        return nn.Sequential(nn.Flatten(), linear)
+
+    return make
+
+
+OWN, COUNT = torch.Generator().manual_seed(1), itertools.count()
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda *size: torch.randn(size, generator=OWN),
+        lambda *size: np.random.default_rng().random(size),
+        lambda *size: np.full(size, next(COUNT)),
+    ],
+)
+def test_starts_that_no_seed_sets_are_refused(small, draw):
+    with pytest.raises(netsim.ScenarioError, match="weight has other values at each call"):
+        world.build(small.replace(model=starting_from(draw)).tables)
+
+
+@pytest.mark.parametrize("draw", [torch.zeros, np.eye])
+def test_starts_of_their_own_that_are_all_alike_are_remarked(small, draw):
+    make = starting_from(draw)
+    built = world.build(small.replace(model=make, training__common_initial=False).tables)
+    assert sum("common_initial = false has no effect" in text for text in remarks(built)) == 1
+    drawn = world.build(small.replace(model=Net, training__common_initial=False).tables)
+    assert not any("common_initial" in text for text in remarks(drawn))
 
 
 def test_several_architectures_and_shipped_components_as_objects(small):

@@ -144,3 +144,9 @@ def peaks():
 def test_the_estimate_is_within_its_factor_of_the_measured_peak(name, peaks):
     estimated, measured = peaks[name]
     assert 1 / memory.FACTOR < estimated / measured < memory.FACTOR
+
+
+def test_a_minibatch_of_all_samples_takes_no_more_than_these(monkeypatch):
+    monkeypatch.setattr(memory, "available_bytes", lambda: GIB)
+    huge = {"training": {"batch_size": 10**12}, "metrics": {"common_test_samples": 10**12}}
+    world.build(scenario.from_dict(BASE | huge))

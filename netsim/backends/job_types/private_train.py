@@ -144,7 +144,7 @@ def _require_single(architecture: Architecture, row: Tensor, x: Tensor) -> None:
     told, model = None, architecture.bind(row.clone(), training=True)
     before = {name: b.clone() for name, b in model.named_buffers()}
     together = model(x)
-    apart = torch.cat([model(x[i : i + 1]) for i in range(len(x))])
+    apart = torch.cat([model(one) for one in torch.split(x, 1)])
     after = dict(model.named_buffers())
     changed = [name for name, b in before.items() if not torch.equal(after[name], b)]
     near = torch.finfo(together.dtype).eps ** 0.5 * float(together.abs().max())
