@@ -211,7 +211,7 @@ def initial_models(
             *(name, module, device, dtype, num_outputs),
             traits=traits,
             head=head,
-            fresh=partial(made, which),
+            fresh=partial(make_model, which),
         )
         _require_kept(scenario, where, layout)
         layouts.append(layout)

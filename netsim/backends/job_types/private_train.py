@@ -146,7 +146,7 @@ def drawn_noise(streams: Streams, key: BatchKey, length: int) -> np.ndarray:
     """
     generator = streams.generator(f"private noise/{key.stream}", key.shard, key.counter)
     found: np.ndarray = generator.standard_normal(length)
-    return sample_gradients
+    return found
 
 
 def clipped_sum(gradients: Tensor, largest: float) -> Tensor:
