@@ -20,12 +20,7 @@ from torch import Tensor, nn
 from netsim.errors import ProtocolError, ScenarioError
 from netsim.learning.columns import Columns, merge_ranges, number_of, put, take
 from netsim.learning.structure import Structure, StructureError, require_real
-from netsim.learning.whole_numbers import (
-    decode_integers,
-    encode_integers,
-    entries_of,
-    whole_buffers,
-)
+from netsim.learning.whole_numbers import decode_whole, encode_whole, entries_of, whole_buffers
 
 NORMALISATION = (
     nn.modules.batchnorm._NormBase,  # BatchNorm and InstanceNorm
@@ -417,7 +412,7 @@ class Architecture:
 
     def row(self) -> Tensor:
         """The current values of the module's tensors, as a new row (num_values,)."""
-        whole = [encode_integers(b, self.dtype) for _, b in self._whole]
+        whole = [encode_whole(b, self.dtype) for _, b in self._whole]
         return torch.cat([*(t.detach().reshape(-1) for t in self._bound), *whole])
 
     def bind(
@@ -450,7 +445,7 @@ class Architecture:
         for tensor, s in zip(self._bound, self._slices, strict=True):
             tensor.data = row[s.start : s.stop].view(s.shape)
         for s, tensor in self._whole:
-            tensor.copy_(decode_integers(row[s.start : s.stop], tensor))
+            tensor.copy_(decode_whole(row[s.start : s.stop], tensor))
         if gradient is not None:
             for tensor, s in zip(self._parameters.values(), self._slices, strict=False):
                 if tensor.requires_grad:
@@ -507,7 +502,7 @@ class Architecture:
             tensor.copy_(now)
             table[key] = tensor
         for s, tensor in self._whole:
-            row[s.start : s.stop] = encode_integers(tensor, self.dtype)
+            row[s.start : s.stop] = encode_whole(tensor, self.dtype)
         self._structure.require_same()
 
 

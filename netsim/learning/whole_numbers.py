@@ -32,7 +32,7 @@ def entries_of(dtype: torch.dtype) -> int:
     return -(-bits // LIMB_BITS)
 
 
-def encode_integers(whole: Tensor, dtype: torch.dtype) -> Tensor:
+def encode_whole(whole: Tensor, dtype: torch.dtype) -> Tensor:
     """Encode whole numbers as entries of a row: their bits in portions of `LIMB_BITS`."""
     values = whole.detach().reshape(-1, 1).to(torch.int64)
     count = entries_of(whole.dtype)
@@ -40,7 +40,7 @@ def encode_integers(whole: Tensor, dtype: torch.dtype) -> Tensor:
     return ((values >> shifts) & ((1 << LIMB_BITS) - 1)).to(dtype).reshape(-1)
 
 
-def decode_integers(entries: Tensor, like: Tensor) -> Tensor:
+def decode_whole(entries: Tensor, like: Tensor) -> Tensor:
     """Decode entries of a row to whole numbers."""
     count, most = entries_of(like.dtype), (1 << LIMB_BITS) - 1
     limbs = entries.nan_to_num(0.0, 0.0, 0.0).round().clamp(0, most).to(torch.int64)

@@ -72,7 +72,7 @@ class Arrivals(Generic[T]):
             self._env.call_at_end(self._hand_on, self._rank)
         self._come.append(_arrival((src, tuple(needs), item)))
 
-    def waiting_messages(self, src: int) -> list[T]:
+    def waiting(self, src: int) -> list[T]:
         """Messages of one sender that have not been handed on, in the order in which they came."""
         return [arrival.item for arrival in self._come if arrival.src == src]
 

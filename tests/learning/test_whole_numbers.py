@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from netsim.learning.whole_numbers import decode_integers, encode_integers, entries_of
+from netsim.learning.whole_numbers import decode_whole, encode_whole, entries_of
 
 LIMITS = {dtype: torch.iinfo(dtype) for dtype in (torch.uint8, torch.int8, torch.int16)}
 LIMITS |= {dtype: torch.iinfo(dtype) for dtype in (torch.int32, torch.int64)}
@@ -17,20 +17,20 @@ def test_every_whole_number_comes_back(dtype, real):
     drawn = torch.randint(least, most, (500,), generator=draws, dtype=dtype)
     edges = [least, most, 0, 1, most // 2, least // 2, most - 1]
     values = torch.cat([drawn, torch.tensor(edges, dtype=dtype)]).view(3, -1)
-    row = encode_integers(values, real)
+    row = encode_whole(values, real)
     assert row.shape == (values.numel() * entries_of(dtype),)
     assert row.dtype == real
-    assert torch.equal(decode_integers(row, values), values)
+    assert torch.equal(decode_whole(row, values), values)
 
 
 def test_truth_values_come_back():
     values = torch.tensor([[True, False], [False, True]])
-    assert torch.equal(decode_integers(encode_integers(values, torch.float32), values), values)
+    assert torch.equal(decode_whole(encode_whole(values, torch.float32), values), values)
 
 
 def test_entries_that_are_no_whole_numbers_are_read_as_some():
     like = torch.tensor([1, 2, 3])
     row = torch.full((3 * entries_of(torch.int64),), float("nan"))
-    assert torch.equal(decode_integers(row, like), torch.zeros(3, dtype=torch.int64))
-    row = encode_integers(like, torch.float32) + 0.25
-    assert torch.equal(decode_integers(row, like), like)
+    assert torch.equal(decode_whole(row, like), torch.zeros(3, dtype=torch.int64))
+    row = encode_whole(like, torch.float32) + 0.25
+    assert torch.equal(decode_whole(row, like), like)

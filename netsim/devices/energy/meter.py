@@ -120,7 +120,7 @@ class EnergyMeter:
     Attributes
     ----------
     by_bits : bool
-        Whether `count_sent_bits` and `count_received_bits` cost anything.
+        Whether `count_sent` and `count_received_bits` cost anything.
     listens : bool
         Whether `count_overhearing` costs anything.
     step_j : float
@@ -252,18 +252,14 @@ class EnergyMeter:
             See `on_air`.
         """
         off = self._availability.off
-        for node in nodes:
-            if node in off:
-                continue
+        for node in [node for node in nodes if node not in off]:
             heard_ns, rhythm = airtime_ns, self._rhythms.get(node)
             if rhythm is not None and to_ns > from_ns:
                 asleep = rhythm.asleep_ns(from_ns, to_ns) / (to_ns - from_ns)
                 heard_ns = round(airtime_ns * (1.0 - asleep))
             self._count(node, self._receiving_w, from_ns, to_ns, heard_ns, Does.OVERHEAR)
 
-    def count_sent_bits(
-        self, src: int, to: Sequence[int], receivers: Sequence[int], bits: int
-    ) -> None:
+    def count_sent(self, src: int, to: Sequence[int], receivers: Sequence[int], bits: int) -> None:
         """Count bits that a node has sent.
 
         Parameters

@@ -338,9 +338,7 @@ class RadioLink(PhysicalLink):
 
     def _waiting_from(self, src: int) -> list[QueuedMessage]:
         """Return the messages of a sender that have not started, oldest first."""
-        come = [
-            message for message in self._arrivals.waiting_messages(src) if not message.left_queue
-        ]
+        come = [message for message in self._arrivals.waiting(src) if not message.left_queue]
         return [*self._queue.waiting_from(src), *come]
 
     def _give_up(self, message: QueuedMessage, outcome: str) -> None:
@@ -424,9 +422,8 @@ class RadioLink(PhysicalLink):
                 reception.medium = self._medium
         if begins_ns > now and isinstance(self._interference, SlotInterference):
             # Last of its instant: those whose slot it was have ended.
-            add_callback(
-                self.env.event_after(begins_ns - now, LAST), partial(self._join_in_slot, flight)
-            )
+            slot_begins = self.env.event_after(begins_ns - now, LAST)
+            add_callback(slot_begins, partial(self._join_in_slot, flight))
         elif self._interference is not None:
             self._interference.join(flight, self._flights, now)
         if rounds is not None and rounds.feedback_bits and rate_bps:
@@ -440,11 +437,8 @@ class RadioLink(PhysicalLink):
         if self.meetings is not None:
             for reception in receptions:
                 # Last of its instant: what arrives at that very moment has arrived.
-                left_ns = self.contact_ns(reception.tx) or 0
-                add_callback(
-                    self.env.event_after(left_ns, LAST),
-                    partial(self._lose_contact, flight, reception),
-                )
+                contact_ends = self.env.event_after(self.contact_ns(reception.tx) or 0, LAST)
+                add_callback(contact_ends, partial(self._lose_contact, flight, reception))
 
     # -- 3. attempts, when other flights come or go ----------------------------------------------
 
@@ -506,9 +500,7 @@ class RadioLink(PhysicalLink):
             contention = self._interference
             of = contention if isinstance(contention, Contention) else self._channel
             others = self._flights if self._exclusive else None
-            self._accounting.count_overhearing(
-                flight, of.nodes_noticing, range(self._nodes), others
-            )
+            self._accounting.count_overheard(flight, of.noticing_nodes, range(self._nodes), others)
         interference = self._interference
         if interference is not None:
             interference.leave(flight, self._flights)

@@ -147,7 +147,7 @@ class Spent:
         for node in nodes:
             self.overheard_ns[node] += airtime_ns
 
-    def count_sent_bits(self, src, to, receivers, bits):
+    def count_sent(self, src, to, receivers, bits):
         self.bits[src] += bits
         for node in receivers:
             self.count_received_bits(node, bits)

@@ -29,7 +29,7 @@ class EnergyAccounting:
     Attributes
     ----------
     listens : bool
-        Whether `count_overhearing` has to be called, where all nodes share a channel.
+        Whether `count_overheard` has to be called, where all nodes share a channel.
     """
 
     def __init__(self, recorder: Recorder, meter: EnergyMeter) -> None:
@@ -156,7 +156,7 @@ class EnergyAccounting:
         for piece in heard:
             self._meter_reception(reception.tx.dst, piece)
 
-    def count_overhearing(
+    def count_overheard(
         self,
         flight: Flight,
         noticing: Callable[..., Iterable[int]],
@@ -248,9 +248,7 @@ class EnergyAccounting:
             attempts = max((report[2] for report in reports if report[2]), default=attempts)
         else:
             attempts = reports[0][2]
-        self._meter.count_sent_bits(
-            flight.src, flight.addressees, (), attempts * flight.packet_bits
-        )
+        self._meter.count_sent(flight.src, flight.addressees, (), attempts * flight.packet_bits)
         for reception in flight.receptions:
             self._meter_received_bits(flight, reception, attempts)
 

@@ -213,9 +213,7 @@ class ConstantContention(Contention):
         if receiver != flight.src:
             loudness = self._channel.snr(flight.src, receiver, now_ns) * flight.power_now
             harmless = self._powers.harmless[self._powers.row[reception]]
-            if 1.0 + loudness <= harmless and not self._notices_preambles(
-                receiver, flight, loudness, now_ns
-            ):
+            if 1.0 + loudness <= harmless and not self._notices(receiver, flight, loudness, now_ns):
                 return None
         return super()._hidden_effect(at, reception, flight, now_ns)
 

@@ -210,7 +210,7 @@ class Contention(Interference):
         loudness = self._channel.snr(flight.src, receiver, now_ns) * flight.power_now
         if loudness == 0.0:
             return None
-        noticed = self._notices_preambles(receiver, flight, loudness, now_ns)
+        noticed = self._notices(receiver, flight, loudness, now_ns)
         later = 1.0
         if self._csma.capture or not noticed:
             later = self._lost_to(at, reception, loudness, now_ns)
@@ -225,16 +225,16 @@ class Contention(Interference):
             )
         return earlier, later, warned
 
-    def _notices_preambles(self, node: int, flight: Flight, loudness: float, now_ns: int) -> bool:
+    def _notices(self, node: int, flight: Flight, loudness: float, now_ns: int) -> bool:
         """Return whether a node that nobody else sends to finds the preambles of a flight.
 
         Those that it is for do so also beyond the range of the carrier sense.
         """
         if any(reception.tx.dst == node for reception in flight.receptions):
             return loudness >= self._channel.sensitivity
-        return self._senses_preambles(node, flight.src, loudness, now_ns)
+        return self._detects(node, flight.src, loudness, now_ns)
 
-    def _senses_preambles(self, node: int, src: int, loudness: float, now_ns: int) -> bool:
+    def _detects(self, node: int, src: int, loudness: float, now_ns: int) -> bool:
         """Return whether a node finds the preambles of what another one sends to somebody else."""
         if loudness < self._channel.sensitivity:
             return False
@@ -352,7 +352,7 @@ class Contention(Interference):
             tuple(senders.values()),
             tuple(contenders),
             lost,
-            tuple([_hidden_by_reception(one, index) for one in together]),
+            tuple([_hidden_senders(one, index) for one in together]),
             self._collision_waits(senders, now_ns),
         )
         found = list(zip(senders.items(), self._access(problem), strict=True))
@@ -368,9 +368,7 @@ class Contention(Interference):
         eifs_s = 0.0 if mac.eifs_s is None else max(0.0, mac.eifs_s - mac.difs_s)
         if len(senders) < 3 or not (mac.capture or eifs_s):
             return ()
-        return tuple(
-            [self._collision_wait(one, sender, eifs_s, now_ns) for one, sender in senders.items()]
-        )
+        return tuple([self._collision_wait(one, s, eifs_s, now_ns) for one, s in senders.items()])
 
     def _collision_wait(
         self, flight: Flight, sender: Sender, eifs_s: float, now_ns: int
@@ -478,27 +476,23 @@ class Contention(Interference):
 
     def _not_captured(self, at: Flight, reception: Reception, other: Flight, now_ns: int) -> float:
         """Probability of losing a packet to one that begins in the same slot, or its answer."""
-        lost = self._same_slot_loss(at, reception, other, now_ns)
+        lost = self._slot_loss(at, reception, other, now_ns)
         if lost == 1.0 or at.broadcast or other.broadcast or not self._radio.arq.acknowledged:
             return lost
         receiver, theirs = reception.tx.dst, other.receptions[0]
-        answers_too = 1.0 - self._same_slot_loss(other, theirs, at, now_ns)
+        answers_too = 1.0 - self._slot_loss(other, theirs, at, now_ns)
         if answers_too == 0.0 or theirs.tx.dst == receiver:
             return lost
         channel, spoilt = self._channel, 1.0
         answer = channel.snr(receiver, at.src, now_ns)
         loudness = channel.snr(theirs.tx.dst, at.src, now_ns)
-        judged = self._csma.capture or not self._senses_preambles(
-            at.src, theirs.tx.dst, loudness, now_ns
-        )
+        judged = self._csma.capture or not self._detects(at.src, theirs.tx.dst, loudness, now_ns)
         if judged and answer >= PREAMBLE_SNR * (self._noise + loudness):
             _, rate_bps = self._snr_and_rate(at, now_ns)
             spoilt = self._error(answer / (1.0 + loudness), ACK_BITS, basic_rate_bps(rate_bps))
         return 1.0 - (1.0 - lost) * (1.0 - round(answers_too * spoilt * STEPS) / STEPS)
 
-    def _same_slot_loss(
-        self, at: Flight, reception: Reception, other: Flight, now_ns: int
-    ) -> float:
+    def _slot_loss(self, at: Flight, reception: Reception, other: Flight, now_ns: int) -> float:
         """Probability of losing a packet to one that begins in the same slot."""
         receiver = reception.tx.dst
         if receiver == other.src:
@@ -507,7 +501,7 @@ class Contention(Interference):
         signal = self._channel.snr(at.src, receiver, now_ns) * at.power_now
         if signal < PREAMBLE_SNR * (self._noise + loudness):
             return 1.0
-        if not self._csma.capture and self._notices_preambles(receiver, other, loudness, now_ns):
+        if not self._csma.capture and self._notices(receiver, other, loudness, now_ns):
             return 1.0
         return self._lost_to(at, reception, loudness, now_ns)
 
@@ -576,16 +570,14 @@ class Contention(Interference):
             together[other.src] = True
             later = together.copy()
             nodes = range(len(self._all))
-            later[self.nodes_noticing(other.src, nodes, now_ns, other.power_now)] = True
+            later[self.noticing_nodes(other.src, nodes, now_ns, other.power_now)] = True
             known = together, later
             if not channel.moving:
                 self._drowned[key] = known
         return known
 
 
-def _hidden_by_reception(
-    flight: Flight, index: Mapping[Flight, int]
-) -> tuple[tuple[Hidden, ...], ...]:
+def _hidden_senders(flight: Flight, index: Mapping[Flight, int]) -> tuple[tuple[Hidden, ...], ...]:
     """Senders hidden from each reception of a flight, and how they are hidden."""
     return tuple(
         [

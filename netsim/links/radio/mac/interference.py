@@ -158,7 +158,7 @@ class Interference:
             flight.known_medium = flight.medium
         return changed
 
-    def nodes_noticing(
+    def noticing_nodes(
         self, src: int, others: Sequence[int], time_ns: int, power: float = 1.0
     ) -> list[int]:
         """Return the nodes that notice a sender, within the range of the carrier sense.
@@ -172,7 +172,7 @@ class Interference:
         power : float
             Transmit power over the sender's full one.
         """
-        found = self._channel.nodes_noticing(src, others, time_ns, power)
+        found = self._channel.noticing_nodes(src, others, time_ns, power)
         if self._distance_m is None:
             return found
         when_ns = time_ns if self._channel.moving else 0

@@ -470,7 +470,7 @@ class RadioChannel:
             max(self._budget.threshold, self.sensitivity), src, others, time_ns
         )
 
-    def nodes_noticing(
+    def noticing_nodes(
         self, src: int, others: Sequence[int], time_ns: int, power: float = 1.0
     ) -> list[int]:
         """Return the nodes that notice a sender: its SNR there is at least the sensitivity.
