@@ -19,6 +19,8 @@ from netsim.views.render.page import html
 RUN = ("run", "s.toml", "-q", "--no-figures")
 LONG = ("--set", "horizon_s=1e6", "--set", "algorithm.trouble='long'", "--algorithms", "algorithms")
 """Rather asleep than at work."""
+PATIENCE_S = 300.0
+"""A page is made at low priority: on a busy machine late."""
 SWEEP = ("--over", "nodes.count=3,4", "--seeds", "0:2", "-q")
 
 
@@ -28,7 +30,7 @@ def outline(page: Path) -> dict:
     return json.loads(found[1])
 
 
-def until(condition, wait_s: float = 90.0):
+def until(condition, wait_s: float = PATIENCE_S):
     """Return the first value of a condition that is not empty."""
     end_s = time.monotonic() + wait_s
     while not (found := condition()):
@@ -148,7 +150,7 @@ def test_a_run_that_is_ended_says_so_on_its_page_and_leaves_no_process(begun, he
     assert far["live"]["written_ms"] <= 1e3 * time.time()
     worker = until(lambda: worker_of(run.pid))
     run.send_signal(number)
-    assert run.wait(timeout=90) == (-number if number == signal.SIGKILL else 130)
+    assert run.wait(timeout=PATIENCE_S) == (-number if number == signal.SIGKILL else 130)
     until(lambda: not Path(f"/proc/{worker}").exists())
     found = outline(page)
     assert "live" not in found
