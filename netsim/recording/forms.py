@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from netsim.errors import ScenarioError, one_line
+from netsim.registry import MOST
 
 MOST_NUMBER = 1e300
 """No number of a JSON file is greater."""
@@ -62,9 +63,9 @@ def _is_a(form: str, value: Any) -> bool:
     if form == FLAG or isinstance(value, bool):
         return form == FLAG and isinstance(value, bool)
     if form == WHOLE:
-        return isinstance(value, int) and abs(value) < 1 << 62
-    most = MOST_NUMBER if isinstance(value, float) else 1 << 62
-    return isinstance(value, int | float) and abs(value) < most
+        return isinstance(value, int) and abs(value) <= MOST
+    most = MOST_NUMBER if isinstance(value, float) else MOST
+    return isinstance(value, int | float) and abs(value) <= most
 
 
 def declared(value: Any, form: Form) -> Any:

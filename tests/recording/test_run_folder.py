@@ -11,11 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from netsim.errors import ScenarioError, printable
-from netsim.recording import checksums, run_folder
+from netsim.recording import checksums, forms, run_folder
 from netsim.recording.recorder import Recorder
 from netsim.recording.schema import NODE_COLUMNS, TABLES
 from netsim.recording.uses import Fates
 from netsim.recording.whole_files import write_text
+from netsim.registry import MOST
 
 S = 1_000_000_000
 EVIL = "(__import__('pathlib').Path('executed').touch() or '')"
@@ -341,3 +342,12 @@ def test_parts_of_a_run_that_has_ended_are_those_that_it_lists(run, read, change
 def test_a_run_that_is_under_way_may_have_any_parts(run):
     (run / "messages" / "part-00000.parquet").unlink()
     assert not run_folder.has(run, "messages")
+
+
+@pytest.mark.parametrize("form", [forms.WHOLE, forms.NUMBER])
+def test_every_whole_number_that_a_key_takes_is_read(form):
+    """A seed of 2^63 - 1 is one."""
+    for value in (MOST, -MOST):
+        forms.require_form("summary.json", "seed", value, form)
+    with pytest.raises(ScenarioError, match=r"summary.json: seed: is 9223372036854775808, must be"):
+        forms.require_form("summary.json", "seed", MOST + 1, form)

@@ -10,13 +10,16 @@ next block's error probability.
 
 from functools import lru_cache
 from operator import mul
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from netsim.channels.arq import Arq, Decode, Sending
-from netsim.registry import Count
+
+MOST_ATTEMPTS = 10_000
+"""Greatest limit: a draw takes memory for each attempt."""
 
 
 class Limited(Arq):
@@ -29,7 +32,7 @@ class Limited(Arq):
     """
 
     acknowledged: ClassVar[bool] = True
-    max_attempts: Count = 7
+    max_attempts: Annotated[int, Field(ge=1, le=MOST_ATTEMPTS)] = 7
 
     @property
     def limit(self) -> int | None:

@@ -11,7 +11,7 @@ class Hole(Limited):
     Attributes
     ----------
     max_attempts : int
-        Attempts at one packet, the first included (802.11: 7).
+        Attempts at one packet, the first included (802.11: 7); `unlimited` sets no limit.
     """
 
     kind: Literal["hole"] = "hole"
