@@ -143,7 +143,7 @@ def networks(folder: Path) -> list[dict[str, Any]]:
 def seen(out: Path) -> dict[str, Any]:
     """Results of a run."""
     told, rows = run_folder.summary(out), RunFolder.ended(out).metrics
-    own = rows["metric"].among(["flower_server_accuracy"])
+    own = rows["metric"].isin(["flower_server_accuracy"])
     reached = rows["t_s"][own & (rows["value"] >= TARGET)]
     recorded = told["recorded"]
     done = recorded.get("flower_done_s")

@@ -116,7 +116,7 @@ def test_an_app_without_rounds_gives_the_numbers_of_a_loop(tmp_path: Path, monke
     found = CliRunner().invoke(app, [*arguments, "--out", str(tmp_path / "out"), "--no-report"])
     assert found.exit_code == 0, found.output
     rows = RunFolder.ended(tmp_path / "out").metrics
-    own = rows["metric"].among(["flower_server_loss"]) & rows["stage"].among([RECORDED])
+    own = rows["metric"].isin(["flower_server_loss"]) & rows["stage"].isin([RECORDED])
     monkeypatch.setattr(sys, "path", [str(APP), *sys.path])
     from digits_app import task
 

@@ -94,7 +94,7 @@ def quickstart_told(folder: Path) -> str:
     with plot_style.style():
         drawn = io.StringIO()
         heading = title_of(cost.runs[0].run.summary, algorithm=False)
-        marks.drawn(network_cost.view(cost), heading).figure.savefig(drawn, format="svg")
+        marks.draw(network_cost.view(cost), heading).figure.savefig(drawn, format="svg")
     _keep_figure("quickstart.svg", drawn.getvalue())
     told = Console(width=110, file=io.StringIO(), color_system=None)
     told.print(WrappedTable(network_cost.printed(cost)))

@@ -12,7 +12,7 @@ from netsim.campaign import sweep_results
 from netsim.recording import checksums, run_folder
 from netsim.recording.whole_files import Digests
 from netsim.scenario import Scenario
-from netsim.scenario.labels import written
+from netsim.scenario.labels import toml_text
 from netsim.terminal import consoles, evaluation_cost
 from netsim.views.render.page.run_page import NAME as PAGE
 
@@ -46,7 +46,7 @@ class RunEnding:
     live: "LivePage | None" = None
 
     @property
-    def drawn(self) -> tuple[bool, bool]:
+    def figures_and_page(self) -> tuple[bool, bool]:
         """Return whether there are figures, and a page."""
         return self.figures, self.report
 
@@ -59,7 +59,7 @@ class RunEnding:
         if alone:
             self._of_all(folder, [folder])
 
-    def together(self, top: Path, folders: Sequence[Path]) -> None:
+    def finish_all(self, top: Path, folders: Sequence[Path]) -> None:
         """Draw what belongs to several algorithms, and list its checksums."""
         from netsim.views.compare import table
 
@@ -201,7 +201,7 @@ def conclude_sweep(
         from netsim.views.gathering.sweep_tables import SweepTables
         from netsim.views.render.page import sweep_page
 
-        sweep_page.report(SweepTables(top, swept, sweep_results.recorded(top)), top / PAGE)
+        sweep_page.report(SweepTables(top, swept, sweep_results.read_trials(top)), top / PAGE)
     checksums.write(top, last)
     if quiet:
         return
@@ -211,7 +211,7 @@ def conclude_sweep(
         console.print(Text(told, style="yellow"))
     for algorithm, found in best.items():
         options = " ".join(
-            f"--set {shlex.quote(f'{k}={written(v)}')}" for k, v in found["values"].items()
+            f"--set {shlex.quote(f'{k}={toml_text(v)}')}" for k, v in found["values"].items()
         )
         lowest = "lowest " if scenario.main_metric.is_lowest_best(str(select)) else ""
         line = f"  {lowest}{select} {found['score']:.4g} at {found['point']}: {options}"

@@ -81,12 +81,12 @@ def move(out: Path) -> Path | None:
         raise ScenarioError(f"--out {error}") from error
     try:
         # Another process may have moved it, and begun in a new one.
-        return _moved(out) if must_move(out, locked=True) else None
+        return _move_aside(out) if must_move(out, locked=True) else None
     finally:
         folder_lock.release(out)
 
 
-def _moved(out: Path) -> Path:
+def _move_aside(out: Path) -> Path:
     aside = None
     try:
         aside = free_folder(out, ".")

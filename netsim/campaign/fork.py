@@ -13,7 +13,7 @@ from netsim.recording.as_written import require_tables, require_written
 from netsim.recording.schema import TABLES
 from netsim.recording.summary import json_value, run_folders
 from netsim.scenario import Scenario, check, draft_of
-from netsim.scenario.draft import Draft, flat_paths, parse_assignment, said
+from netsim.scenario.draft import Draft, flat_paths, in_words, parse_assignment
 from netsim.scenario.file_paths import with_absolute_paths
 from netsim.scenario.kinds import Kinds, keys_on_disk
 
@@ -46,7 +46,7 @@ class Fork:
     timing_only: bool
 
     @property
-    def told(self) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
         """Record of it that the folder of an unfinished fork keeps."""
         return {
             "original": str(self.original.resolve()),
@@ -147,7 +147,7 @@ def forked(
         key, value = parse_assignment(text)
         change |= flat_paths(
             {key: with_absolute_paths(value, Path(), named, tuple(key.split(".")))},
-            said("--set", text),
+            in_words("--set", text),
         )
     changes = list(draft.raw.get("changes", ()))
     known = [c for c in changes if c["at_s"] == at_s]
@@ -206,7 +206,7 @@ class ForkEnding:
 
     def __init__(self, fork: Fork, figures: bool) -> None:
         self._fork = fork
-        self.drawn = (figures, False)
+        self.figures_and_page = (figures, False)
         self.equal_rows: dict[str, int] = {}
         self.table: Any = None
 
@@ -225,11 +225,11 @@ class ForkEnding:
         self.equal_rows = forks.require_equal_past(pair)
         nodes = run_folder.nodes_of(folder, run_folder.summary(folder))
         self.table = forks.write(pair, fork.change, self.equal_rows, nodes)
-        if self.drawn[0]:
+        if self.figures_and_page[0]:
             from netsim.views.render.pictures import draw, draw_comparison
 
             draw(folder)
             draw_comparison(folder, [fork.original, folder])
 
-    def together(self, top: Path, folders: Sequence[Path]) -> None:
+    def finish_all(self, top: Path, folders: Sequence[Path]) -> None:
         """Do nothing: a fork is of one algorithm."""

@@ -70,7 +70,7 @@ class Job:
     reports: bool = False
 
     @property
-    def where(self) -> str:
+    def title(self) -> str:
         """The run's name for people."""
         return f"{self.point.label}, seed {self.seed}"
 
@@ -282,7 +282,7 @@ def at_point(draft: Draft, point: Point) -> Draft:
     """
     own = draft.copy()
     own.raw.pop("sweep", None)
-    own.assign_all((key, value, _said(draft, key, value)) for key, value in point.values.items())
+    own.assign_all((key, value, _origin(draft, key, value)) for key, value in point.values.items())
     return own
 
 
@@ -298,7 +298,7 @@ def seeds(sweep: Sweep, seed: int) -> tuple[int, ...]:
     return sweep.seeds or (seed,)
 
 
-def _said(draft: Draft, key: str, value: Any) -> str:
+def _origin(draft: Draft, key: str, value: Any) -> str:
     """Describe the origin of a point's value, for errors."""
     for table, option in (("over", "--over"), ("draw", "--draw")):
         stated = draft.raw.get("sweep", {}).get(table, {})

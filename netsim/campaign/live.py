@@ -109,10 +109,10 @@ class LivePage:
         where = f"{entry.name}{several if len(self._names) > 1 else ''}"
         self._tell(f"{where} · {words_of(step)}", step.virtual_s / step.horizon_s)
 
-    def doing(self, words: str) -> None:
+    def announce(self, words: str) -> None:
         """Say what is done before the first algorithm begins."""
         if self._terminal is not None:
-            self._terminal.doing(words)
+            self._terminal.announce(words)
         self._tell(words, 0.0)
 
     def _tell(self, words: str, share: float) -> None:
@@ -172,7 +172,7 @@ class LivePage:
 
 
 @contextmanager
-def shown(
+def live_page(
     wanted: bool, names: Sequence[str], components: Sequence[Path], say: Callable[[str], object]
 ) -> Iterator[LivePage | None]:
     """Show a live page while something is played; None where none is wanted.

@@ -21,7 +21,7 @@ from netsim import garbage, standard_streams
 from netsim.errors import NetsimError, one_line
 from netsim.recording import run_folder, status
 from netsim.recording.parquet_parts import part_files
-from netsim.recording.reader import Places, begun_folders, nowhere
+from netsim.recording.reader import Places, begun_folders, no_positions
 from netsim.recording.summary import left_out
 from netsim.recording.whole_files import write_text
 from netsim.views.render.page import html, run_page
@@ -112,7 +112,7 @@ class Contents:
             runs = begun_folders(self._top)
             made_of = "".join(signature(folder) for folder in runs)
         if not is_live or made_of != self._made_of:
-            self._made = self._swept() if self.is_sweep else self._played(runs, is_live)
+            self._made = self._swept() if self.is_sweep else self._page_content(runs, is_live)
             self._made_of = made_of
         return self._made
 
@@ -122,7 +122,7 @@ class Contents:
 
         return sweep_page.content(sweep_results.tables_of(self._top))
 
-    def _played(self, runs: Sequence[Path], is_live: bool) -> dict[str, Any]:
+    def _page_content(self, runs: Sequence[Path], is_live: bool) -> dict[str, Any]:
         def gathered(folder: Path) -> run_page.Entry:
             made_of = f"{is_live}{signature(folder)}"
             if folder not in self._entries or self._entries[folder][0] != made_of:
@@ -139,7 +139,7 @@ class Contents:
         except NetsimError:
             moves = False
         if not moves:
-            return nowhere
+            return no_positions
         from netsim.campaign.places import places_of  # here: it brings torch, for seconds
 
         return places_of(folder, self._components, None)

@@ -119,11 +119,11 @@ class LocalWorkers:
             wait([worker.reports for worker in self._workers], LOOK_EVERY_S)
         for worker in tuple(self._workers):
             gone = worker.process.poll() is not None  # before its last words are read
-            yield from self._heard(worker)
+            yield from self._reports_of(worker)
             if gone:
-                yield from self._buried(worker)
+                yield from self._remove_dead(worker)
 
-    def _heard(self, worker: _Worker) -> Iterator[Report]:
+    def _reports_of(self, worker: _Worker) -> Iterator[Report]:
         for said in worker.said():
             if isinstance(said, Evaluation):
                 assert worker.job is not None
@@ -133,7 +133,7 @@ class LocalWorkers:
                 worker.job = None
             yield said
 
-    def _buried(self, worker: _Worker) -> Iterator[Report]:
+    def _remove_dead(self, worker: _Worker) -> Iterator[Report]:
         self._workers.remove(worker)
         worker.reports.close()
         worker.orders.close()
@@ -159,7 +159,7 @@ class LocalWorkers:
             pass
         for worker in tuple(self._workers):
             worker.process.kill()
-            for _ in self._buried(worker):
+            for _ in self._remove_dead(worker):
                 pass
 
 

@@ -87,7 +87,7 @@ def play_job(job: Job, tell: Tell, ask: Ask) -> Outcome:
         return Outcome(job, pruned=True)
     except Exception as error:  # one run's crash is that run's outcome; the others go on
         bad_input = isinstance(error, ScenarioError) and not isinstance(error, FolderBusyError)
-        return Outcome(job, f"{job.where}: {failure_text(error)}", bad_input)
+        return Outcome(job, f"{job.title}: {failure_text(error)}", bad_input)
     finally:
         for folder in locked:
             folder_lock.release(folder)
@@ -112,7 +112,7 @@ def _has_gone_on(job: Job, missing: Sequence[str], modules: Kinds, watch: runner
         return False
     with sweep_folder.locked(job.folder):
         try:
-            run = resuming.found(job.folder, modules)
+            run = resuming.read_unfinished(job.folder, modules)
             resuming.play(run, modules, lambda _: None, watch)
         except (ScenarioError, AlteredError):  # nothing was written
             return False

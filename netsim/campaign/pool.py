@@ -133,7 +133,7 @@ class Watcher(Protocol):
     def progress(self, report: Progress) -> None:
         """Note the progress of a run."""
 
-    def again(self, job: Job, why: str) -> None:
+    def on_retry(self, job: Job, why: str) -> None:
         """Note that a run is played again, because its process is gone."""
 
     def ended(self, outcome: Outcome) -> None:
@@ -185,11 +185,11 @@ def play_all(
         job, reasons = report.job, lost[report.job.folder]
         reasons.append(report.why)
         if len(reasons) < TRIES:
-            watcher.again(job, report.why)
+            watcher.on_retry(job, report.why)
             workers.start(job)
             return
         times = f"{TRIES} times" if len(set(reasons)) == 1 else f"at the last of {TRIES} tries"
-        over(Outcome(job, f"{job.where}: {report.why}, {times}"))
+        over(Outcome(job, f"{job.title}: {report.why}, {times}"))
 
     try:
         while True:

@@ -95,9 +95,9 @@ class RayWorkers:
             except ray.exceptions.TaskCancelledError:
                 yield Ended(Outcome(job, pruned=True))
             except ray.exceptions.RayTaskError as error:  # not of the run, which has an outcome
-                yield Ended(Outcome(job, f"{job.where}: {error.cause or error}"))
+                yield Ended(Outcome(job, f"{job.title}: {error.cause or error}"))
             except ray.exceptions.RayError as error:
-                yield Lost(job, _why(error))
+                yield Lost(job, _reason(error))
             else:
                 yield Ended(_brought_back(job, outcome, files))
 
@@ -134,7 +134,7 @@ class RayWorkers:
         ray_cluster.leave()
 
 
-def _why(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     """Describe the end of a task's process, in a line."""
     first = str(error).partition("\n")[0].partition(". ")[0].rstrip(".")
     return f"its worker was lost ({type(error).__name__}: {first})"

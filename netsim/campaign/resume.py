@@ -19,8 +19,8 @@ from netsim.recording.parquet_parts import part_files
 from netsim.recording.schema import TABLES
 from netsim.recording.summary import json_text, write_json
 from netsim.recording.whole_files import (
+    collect_digests,
     make_folder,
-    recorded,
     sha256_of,
     write_text,
     written_into,
@@ -114,7 +114,7 @@ def require_whole(folder: Path) -> None:
         )
 
 
-def found(
+def read_unfinished(
     folder: Path,
     modules: Mapping[str, ModuleType],
     with_changes: bool = False,
@@ -348,7 +348,7 @@ def play(
 
     def begin(entry: AlgorithmEntry, own: Path, told: "Watcher") -> None:
         make_folder(own, above=False)
-        with folder_lock.held(own, take_over=True), recorded(own):
+        with folder_lock.held(own, take_over=True), collect_digests(own):
             ended = Journal(own).ended()
             if ended is not None:
                 checksums.require_as_written(own, ended.written)
@@ -437,7 +437,7 @@ class _Going:
             self._give_way(journal, None)
             aside = journal.go_on(None)
             why = "--timing-only keeps no checkpoints" if self.timing_only else _NO_CHECKPOINT
-            tell(f"{folder}: {why}: played again from the beginning{_moved(aside)}")
+            tell(f"{folder}: {why}: played again from the beginning{_moved_aside_note(aside)}")
             playing.play(
                 world, entry, folder, self.timing_only, self.told,
                 observers=observers, ending=drawing,
@@ -461,7 +461,7 @@ class _Going:
             written_into(folder)[path.name] = checksums.sha256(path)
             status.write(folder, {"state": "running"})
             _note(folder / "environment.json", {"virtual_s": then_s, **now, **self.computed})
-            tell(f"{folder}: goes on at {then_s:g} s{_moved(aside)}")
+            tell(f"{folder}: goes on at {then_s:g} s{_moved_aside_note(aside)}")
 
         replay = CheckpointReplay(journal, checkpoint, numbers, changed, when_there)
         playing.play(
@@ -526,7 +526,7 @@ def _is_done(folder: Path) -> bool:
     return sweep_folder.state(folder) == "done"
 
 
-def _moved(aside: Path | None) -> str:
+def _moved_aside_note(aside: Path | None) -> str:
     return "" if aside is None else f"; what was written after that is in {aside}"
 
 

@@ -28,7 +28,7 @@ from netsim.recording.whole_files import write_text
 from netsim.rng import Streams
 from netsim.scenario import Scenario
 from netsim.scenario.draft import Draft
-from netsim.scenario.labels import written
+from netsim.scenario.labels import toml_text
 from netsim.scenario.sweep import Draw
 
 JOURNAL = "search.journal"
@@ -181,7 +181,9 @@ class Search:
         words = {states.COMPLETE: "done", states.PRUNED: "pruned", states.FAIL: "failed"}
         for t in known:
             if t.state in words:
-                values = {k: _meant(d, t.params[k]) for k, d in found.draw.items() if k in t.params}
+                values = {
+                    k: _drawn_value(d, t.params[k]) for k, d in found.draw.items() if k in t.params
+                }
                 record = self._record(found, t.number, values)
                 record |= {"state": words[t.state], "score": t.value}
         return found
@@ -313,18 +315,18 @@ class Search:
 def _suggested(trial: Any, key: str, draw: Draw) -> Any:
     """The value of a key in a trial; the one that it has if it was asked before."""
     if draw.values:
-        return _meant(draw, trial.suggest_categorical(key, list(_choices(draw))))
+        return _drawn_value(draw, trial.suggest_categorical(key, list(_choices(draw))))
     return trial.suggest_float(key, draw.low, draw.high, log=draw.log)
 
 
-def _meant(draw: Draw, said: Any) -> Any:
+def _drawn_value(draw: Draw, said: Any) -> Any:
     """The value that Optuna's name for it stands for."""
     return _choices(draw)[said] if draw.values else said
 
 
 def _choices(draw: Draw) -> dict[str, Any]:
     """The values of a list by what they are called: tables, too, have to be told apart."""
-    return {written(value): value for value in draw.values}
+    return {toml_text(value): value for value in draw.values}
 
 
 def _of_another(key: str, name: str, scenario: Scenario) -> bool:

@@ -47,7 +47,7 @@ UNDONE = {"missing": "not begun"}
 
 
 @contextmanager
-def opened(
+def open_sweep(
     out: Path | None, scenario: Scenario, said: Mapping[str, Any], only: Part | None
 ) -> Iterator[tuple[Path, bool]]:
     """The folder of a sweep, new or to go on with, locked meanwhile.
@@ -325,7 +325,7 @@ def define(top: Path, scenario: Scenario, said: Mapping[str, Any]) -> bool:
         return True
     differing = _differences(there, tomllib.loads(text))
     differing += [
-        f"{_spoken(key)}{_value(was)} there, {_value(now)} here"
+        f"{_key_in_words(key)}{_value(was)} there, {_value(now)} here"
         for key, (was, now) in pairs(said_there(top), said).items()
         if was != now
     ]
@@ -396,7 +396,7 @@ def _table(tables: Mapping[str, Any], path: Iterable[str]) -> Mapping[str, Any]:
     return tables
 
 
-def _spoken(key: str) -> str:
+def _key_in_words(key: str) -> str:
     """Return the words for a key of `sweep.json` that stand before its two values."""
     for table, what in (("algorithms", "algorithm"), ("components", "component")):
         name = key.removeprefix(f"{table}.")

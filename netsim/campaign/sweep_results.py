@@ -27,7 +27,7 @@ from netsim.recording.unmoved import unmoved_in
 from netsim.recording.whole_files import write_text
 from netsim.registry import did_you_mean
 from netsim.scenario import Scenario, Sweep
-from netsim.scenario.draft import said
+from netsim.scenario.draft import in_words
 from netsim.scenario.labels import csv_cell, shown
 from netsim.units import is_number
 from netsim.views.gathering.comparison import require_possible
@@ -112,7 +112,7 @@ def design_of(
         names = _algorithms_of(raw)
         if against not in names:
             raise ScenarioError(
-                f"{said('--against', against)}: is no algorithm of this sweep; it has "
+                f"{in_words('--against', against)}: is no algorithm of this sweep; it has "
                 f"{', '.join(names)}{did_you_mean(against, names)}"
             )
         table["against"] = against
@@ -137,7 +137,7 @@ def tables_of(folder: Path) -> "SweepTables":
     """
     from netsim.views.gathering.sweep_tables import SweepTables
 
-    return SweepTables(folder, design_of(folder), recorded(folder))
+    return SweepTables(folder, design_of(folder), read_trials(folder))
 
 
 def _table_of(raw: dict[str, Any]) -> dict[str, Any]:
@@ -163,9 +163,9 @@ def measures_named(text: str) -> list[str]:
     ScenarioError
     """
     try:
-        return [summary_fields.named(name.strip()) for name in text.split(",")]
+        return [summary_fields.measure_name(name.strip()) for name in text.split(",")]
     except ValueError as error:
-        raise ScenarioError(f"{said('--show', text)}: {one_line(error)}") from None
+        raise ScenarioError(f"{in_words('--show', text)}: {one_line(error)}") from None
 
 
 def left_out(folder: Path) -> list[str]:
@@ -176,10 +176,10 @@ def left_out(folder: Path) -> list[str]:
     raw = definition(folder)
     sweep = Sweep.model_validate(_table_of(raw))
     if sweep.trials:
-        words = Counter(trial["state"] for trial in recorded(folder))
+        words = Counter(trial["state"] for trial in read_trials(folder))
         told = ", ".join(f"{count} {word}" for word, count in words.items())
         done = _done(folder)
-        warned = listed(warned_in(folder, done), NAMED)
+        warned = limit_lines(warned_in(folder, done), NAMED)
         return [
             f"trials: {told or 'none'}; {TRIALS} lists them",
             *changed_in(folder, done),
@@ -196,13 +196,13 @@ def missing(folder: Path) -> list[str]:
         return []
     swept = design(folder, sweep, raw.get("seed", 0))
     lines = sweep_folder.undone(folder, swept.points, swept.seeds, _algorithms_of(raw))
-    return listed([f"not there: {line}" for line in lines], NAMED)
+    return limit_lines([f"not there: {line}" for line in lines], NAMED)
 
 
 def remarks(folder: Path, swept: "SweepDesign") -> list[str]:
     """Sentences on what ended runs of a sweep do not share, keys without effect, and warnings."""
     done = _done(folder)
-    warned = listed(warned_in(folder, done), NAMED)
+    warned = limit_lines(warned_in(folder, done), NAMED)
     return changed_in(folder, done) + unmoved_in(swept.points, done) + warned
 
 
@@ -216,7 +216,7 @@ def _done(folder: Path) -> list[Path]:
     ]
 
 
-def listed(lines: Sequence[str], most: int) -> list[str]:
+def limit_lines(lines: Sequence[str], most: int) -> list[str]:
     """Lines, the last of which says how many were left out."""
     more = len(lines) - most
     return [*lines[:most], *([f"and {more} more"] if more > 0 else [])]
@@ -239,7 +239,7 @@ def is_search(folder: Path, minus: str = "") -> bool:
     return found
 
 
-def recorded(top: Path) -> list[dict[str, Any]]:
+def read_trials(top: Path) -> list[dict[str, Any]]:
     """The trials of a sweep's folder: `point algorithm values state score` of each."""
     try:
         found: Any = json_file(top / TRIALS)
@@ -251,7 +251,7 @@ def recorded(top: Path) -> list[dict[str, Any]]:
 
 def played_points(top: Path) -> dict[str, dict[str, Any]]:
     """The trials of a sweep's folder in the order of their names: labels and values."""
-    found = {trial["point"]: dict(trial["values"]) for trial in recorded(top)}
+    found = {trial["point"]: dict(trial["values"]) for trial in read_trials(top)}
     return dict(sorted(found.items()))
 
 

@@ -36,7 +36,7 @@ from netsim.campaign.pool import (
     play_all,
     stop_requests,
 )
-from netsim.campaign.sweep_results import NAMED, has_results, listed
+from netsim.campaign.sweep_results import NAMED, has_results, limit_lines
 from netsim.engine import ray_cluster, runner
 from netsim.errors import ScenarioError
 from netsim.recording.summary import json_text, write_json
@@ -209,12 +209,12 @@ def play(
         make_room(out, quiet)
 
     with (
-        sweep_folder.opened(out, scenario, said, where.only) as (top, new),
+        sweep_folder.open_sweep(out, scenario, said, where.only) as (top, new),
         ExitStack() as pages,
     ):
         played = Session(draft, scenario, top, new, quiet, where)
         jobs = grid.plan(draft, scenario, top, components, timing_only)
-        page = pages.enter_context(live.shown(where.watch, (), components, consoles.err().warn))
+        page = pages.enter_context(live.live_page(where.watch, (), components, consoles.err().warn))
         try:
             _play(played, jobs, top, page)
         except ScenarioError:
@@ -394,7 +394,7 @@ class Session:
         if not self._quiet and told.tried_again:
             console = consoles.err()
             console.print(Text("played more than once, as a process was lost:", style="yellow"))
-            for line in listed(told.tried_again, NAMED):
+            for line in limit_lines(told.tried_again, NAMED):
                 console.print(Text(f"  {line}"))
         is_part = self._where.only is not None
         left = [j for j in self._jobs if is_part and sweep_folder.missing(j.folder, j.names)]
@@ -444,7 +444,7 @@ class Session:
             The same, with notes.
         """
         failed = {o.job.folder for o in self.failed}
-        missing = [j.where for j in self._undone() if j.folder not in failed]
+        missing = [j.title for j in self._undone() if j.folder not in failed]
         ended, top = len(self._mine) - len(missing), self._top
         if self._sweep.trials:
             ended, missing = len(self._outcomes), []
@@ -456,7 +456,7 @@ class Session:
         stop.__notes__ += [outcome.problem for outcome in self.failed]
         stop.__notes__ += [
             line if line.startswith("and ") else f"not ended: {line}"
-            for line in listed(missing, NAMED)
+            for line in limit_lines(missing, NAMED)
         ]
         stop.__notes__.append(f"to go on: the same command with --out {top}")
         return stop
@@ -493,26 +493,26 @@ class SweepProgress:
 
     def started(self, report: Started) -> None:
         """Note that a run has started."""
-        self._running[report.job.where] = {"pid": report.pid, "host": report.host}
+        self._running[report.job.title] = {"pid": report.pid, "host": report.host}
         self.write("running", at_once=True)
 
     def progress(self, report: Progress) -> None:
         """Note the progress of a run."""
-        if report.job.where in self._running:
+        if report.job.title in self._running:
             share = report.virtual_s / report.horizon_s
-            self._running[report.job.where] |= {"share": round(share, 4)}
+            self._running[report.job.title] |= {"share": round(share, 4)}
             self.write("running")
 
-    def again(self, job: Job, why: str) -> None:
+    def on_retry(self, job: Job, why: str) -> None:
         """Note that a run is played again, because its process is gone."""
-        self._tried.setdefault(job.where, []).append(why)
-        self._running.pop(job.where, None)
-        self._say(Text(f"{job.where}  ") + Text(f"{why}; played again", style="yellow"))
+        self._tried.setdefault(job.title, []).append(why)
+        self._running.pop(job.title, None)
+        self._say(Text(f"{job.title}  ") + Text(f"{why}; played again", style="yellow"))
 
     def ended(self, outcome: Outcome) -> None:
         """Note the end of a run."""
         self.outcomes.append(outcome)
-        self._running.pop(outcome.job.where, None)
+        self._running.pop(outcome.job.title, None)
         self.write("running")
         how = Text("done", style="green")
         if outcome.problem:
@@ -521,7 +521,7 @@ class SweepProgress:
             how = Text("pruned", style="yellow")
         number = self._done + len(self.outcomes)
         self._say(
-            Text(f"{number:>{len(str(self._runs))}} of {self._runs}  {outcome.job.where}  ") + how
+            Text(f"{number:>{len(str(self._runs))}} of {self._runs}  {outcome.job.title}  ") + how
         )
 
     def _say(self, text: Text) -> None:
@@ -562,7 +562,7 @@ class SweepProgress:
             "state": state,
             "runs": self._runs,
             "done": self._done + len(good) if done is None else done,
-            "failed": {o.job.where: o.problem for o in failed},
+            "failed": {o.job.title: o.problem for o in failed},
             "played_again": self._tried,
             "running": self._running if state == "running" else {},
         }

@@ -104,7 +104,9 @@ def verify(
         scenario, path = _scenario(
             folder, modules, _possible_here(folder, sets, report), timing_only
         )
-        runner.play(scenario, lambda: _made(again), path, timing_only, watch, sub_folders=False)
+        runner.play(
+            scenario, lambda: _make_folder(again), path, timing_only, watch, sub_folders=False
+        )
         routes = _environment(again).get("routes") or {}
         report.notes += [route["advice"] for route in routes.values() if "advice" in route]
         with as_written.as_it_is():  # the first row that differs is named, too
@@ -219,7 +221,7 @@ def _check_files(folder: Path, report: Report, runs: Sequence[Path] = ()) -> set
         except (ScenarioError, OSError) as error:
             wrong[name] = f"can't be read ({one_line(error)})"
     wrong |= dict.fromkeys(there - known.keys(), "not of the run")
-    own = {name for name in checksums.apart(folder) if folder / name not in runs}
+    own = {name for name in checksums.inner_folders(folder) if folder / name not in runs}
     wrong |= dict.fromkeys(own, "not of the run: has a list of checksums of its own")
     report.differences += [f"{folder / name}: {what}" for name, what in sorted(wrong.items())]
     if not wrong:
@@ -311,7 +313,7 @@ def _folders_then(folder: Path) -> str:
     return f" (then: {', '.join(own)})" if own else ""
 
 
-def _made(folder: Path) -> Path:
+def _make_folder(folder: Path) -> Path:
     folder.mkdir()
     return folder
 

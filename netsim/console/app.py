@@ -48,7 +48,7 @@ class _Group(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if self.get_command(ctx, args[0]) is None:
-            ctx.fail(near_misses.told(args, sorted(self.commands)))
+            ctx.fail(near_misses.refusal(args, sorted(self.commands)))
         return super().resolve_command(ctx, args)
 
 

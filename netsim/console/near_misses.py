@@ -42,7 +42,7 @@ def options_named(known: Mapping[str, Any], command: str | None) -> Iterator[Non
         raise
 
 
-def told(words: Sequence[str], known: Sequence[str]) -> str:
+def refusal(words: Sequence[str], known: Sequence[str]) -> str:
     """Refuse the first word, which is no command, and name the command line that was meant.
 
     Parameters
@@ -53,7 +53,7 @@ def told(words: Sequence[str], known: Sequence[str]) -> str:
         All commands.
     """
     word, rest = words[0], list(words[1:])
-    meant = _meant(word, rest, known)
+    meant = _intended_command(word, rest, known)
     return f"There is no command {word!r}. " + (f"Did you mean: {meant}" if meant else _all(known))
 
 
@@ -61,7 +61,7 @@ def _all(known: Sequence[str]) -> str:
     return f"There are {', '.join(known)}; netsim --help says what they do"
 
 
-def _meant(word: str, rest: list[str], known: Sequence[str]) -> str:
+def _intended_command(word: str, rest: list[str], known: Sequence[str]) -> str:
     """The command line that a wrong one means; empty: nobody knows."""
     if word == "help":
         return shlex.join(["netsim", *rest[:1], "--help"])

@@ -225,10 +225,12 @@ def membership(world: World, algorithm: ModuleType) -> Membership:
     """
     servers = frozenset(i for i, role in enumerate(world.roles) if role == SERVER)
     left_out = frozenset() if declaration_of(algorithm).knows_servers else servers
-    return Membership(_without(left_out, world.neighbours), left_out)
+    return Membership(_drop_nodes(left_out, world.neighbours), left_out)
 
 
-def _without(left_out: frozenset[int], neighbours: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+def _drop_nodes(
+    left_out: frozenset[int], neighbours: list[tuple[int, ...]]
+) -> list[tuple[int, ...]]:
     """The neighbours of every node, some nodes apart.
 
     Raises

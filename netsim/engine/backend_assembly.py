@@ -66,7 +66,7 @@ def open_backend(
         _require_here(routes, support.instruction_sets)
     if threads is None:
         threads = cores() if run.threads == "auto" else run.threads
-    backend = _opened(world, shards, routes, support.library, threads)
+    backend = _open_backend(world, shards, routes, support.library, threads)
     if run.backend not in ("stacked", "sequential"):
         backend.ways.of_models = {
             id(a): support.reason(a) or routes.reason(a, "train")
@@ -76,7 +76,7 @@ def open_backend(
     return backend, routes
 
 
-def _opened(
+def _open_backend(
     world: World, shards: Shards, routes: Routes, library: Library | None, threads: int
 ) -> Sequential | Stacked | Native:
     """The backend that routes ask for."""
@@ -136,7 +136,7 @@ def optimizer_of(t: Training) -> Optimizer:
     )
 
 
-def told(backend: Backend | None) -> dict[str, Any]:
+def record_fields(backend: Backend | None) -> dict[str, Any]:
     """Fields of a run's record about actors, and about models that lay on a disk.
 
     Parameters
@@ -151,7 +151,7 @@ def told(backend: Backend | None) -> dict[str, Any]:
         `moved_bytes`, `spilled_bytes`: those that there is something to say of.
     """
     found: dict[str, Any] = {}
-    others = {one.processor for one in getattr(backend, "about", ())} - {equipment.processor()}
+    others = {one.processor for one in getattr(backend, "location", ())} - {equipment.processor()}
     if others:
         found["other_processors"] = sorted(others)
     replaced, usage = getattr(backend, "replaced", 0), getattr(backend, "usage", None)

@@ -66,7 +66,7 @@ def time_out(world: World, entry: AlgorithmEntry) -> str | None:
         run = Simulation(world, entry, None, True, None)
     except NetsimError:  # what playing it will refuse
         return None
-    asked = [those for node in run.nodes[:_LOOKED_AT] for those in _asked(node, whom)]
+    asked = [those for node in run.nodes[:_LOOKED_AT] for those in _requests_at_once(node, whom)]
     if not asked:
         return None
     set_s = getattr(entry.params, "timeout_s", None)
@@ -81,7 +81,7 @@ def time_out(world: World, entry: AlgorithmEntry) -> str | None:
     )
 
 
-def _asked(node: Node, whom: str) -> list[tuple[Node, tuple[int, ...]]]:
+def _requests_at_once(node: Node, whom: str) -> list[tuple[Node, tuple[int, ...]]]:
     """List whom a node asks at once; each neighbour apart where it asks one of them."""
     if whom == "the server":
         return [(node, node.servers)] if node.servers else []

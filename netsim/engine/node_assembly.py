@@ -99,7 +99,7 @@ class NodeAssembly:
 
     def all_parts(self) -> list[NodeInternals]:
         """The parts of all nodes."""
-        return [self._parts(i) for i in range(len(self._world.roles))]
+        return [self._internals(i) for i in range(len(self._world.roles))]
 
     def node(self, parts: NodeInternals) -> Node:
         """The node that its algorithm sees."""
@@ -115,7 +115,7 @@ class NodeAssembly:
             self._max_age_s,
         )
 
-    def _parts(self, i: int) -> NodeInternals:
+    def _internals(self, i: int) -> NodeInternals:
         world, clock, link, counts = self._world, self._clock, self._link, self._counts
         learning, availability = self._learning, self._devices.availability
         role, shards, scheduler = world.roles[i], learning.shards, learning.scheduler

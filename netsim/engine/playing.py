@@ -18,7 +18,7 @@ from netsim.errors import AlteredError, NetsimError, ReplayError, ScenarioError,
 from netsim.node.decisions import Abandoned, Agent
 from netsim.recording import checksums, folder_lock, status
 from netsim.recording.observers import Observers
-from netsim.recording.whole_files import make_folder, recorded, sha256_of
+from netsim.recording.whole_files import collect_digests, make_folder, sha256_of
 from netsim.scenario.component_files import author_line
 from netsim.scenario.tables import AlgorithmEntry
 from netsim.units import to_s
@@ -178,7 +178,7 @@ def _played_alone(
     it before the memory of the next one is asked for.
     """
     with (
-        _asked(folder) as interruption,
+        _interruptible(folder) as interruption,
         step_watchdog.watched(),
         _same_course(folder, replay),
     ):
@@ -188,14 +188,14 @@ def _played_alone(
         if observers is not None:
             observers.watch(run.recorder, run.evaluator.values_told, entry.name)
         try:
-            found = _played(run, folder)
+            found = _play_to_end(run, folder)
         finally:
             run.objects.close()
             run.learning.close()
         return found, run.checks.left_behind()
 
 
-def _asked(folder: Path | None) -> AbstractContextManager[Interruption | None]:
+def _interruptible(folder: Path | None) -> AbstractContextManager[Interruption | None]:
     """Signals end a run between two events where that leaves something to go on from."""
     return nullcontext() if folder is None else asked_by_signals()
 
@@ -207,7 +207,7 @@ def _owned(folder: Path | None) -> Iterator[None]:
         yield
         return
     make_folder(folder)
-    with folder_lock.held(folder), recorded(folder):
+    with folder_lock.held(folder), collect_digests(folder):
         yield
 
 
@@ -226,7 +226,7 @@ def _same_course(folder: Path | None, replay: CheckpointReplay | None) -> Iterat
         ) from error
 
 
-def _played(run: Simulation, folder: Path | None) -> dict[str, Any]:
+def _play_to_end(run: Simulation, folder: Path | None) -> dict[str, Any]:
     """The summary of a run, which goes to its folder with all else."""
     try:
         if folder is not None and run.replay is None:

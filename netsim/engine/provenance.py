@@ -70,7 +70,7 @@ def environment(
         "backend": backend_name(learning.scheduler),
         "routes": learning.routes.as_dict(),
         "threads": world.scenario.run.threads,
-        "actors": [one._asdict() for one in getattr(learning.scheduler.backend, "about", ())],
+        "actors": [one._asdict() for one in getattr(learning.scheduler.backend, "location", ())],
         "dtype": world.scenario.training.dtype,
         "seed": world.scenario.seed,
         "timing_only": learning.timing_only,

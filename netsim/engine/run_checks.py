@@ -44,7 +44,7 @@ class RunChecks:
         ------
         InvariantError
         """
-        self._invariants.during(time_ns)
+        self._invariants.at_evaluation(time_ns)
         at_actors = getattr(self._run.scheduler.backend, "that_drew", list[str])()
         for generator in dict.fromkeys([*self._generators.that_drew(), *at_actors]):
             self._run.recorder.warnings.once(

@@ -63,11 +63,11 @@ class Ending(Protocol):
     def run(self, folder: Path, alone: bool) -> object:
         """Draw what belongs to one algorithm's run; `alone`: its folder is that of the whole."""
 
-    def together(self, top: Path, folders: Sequence[Path]) -> object:
+    def finish_all(self, top: Path, folders: Sequence[Path]) -> object:
         """Draw and list what belongs to several algorithms, each in a folder of its own."""
 
     @property
-    def drawn(self) -> tuple[bool, bool]:
+    def figures_and_page(self) -> tuple[bool, bool]:
         """Return whether there are figures, and a page."""
 
 
@@ -121,7 +121,7 @@ def out_problem(out: Path, option: str = "--out") -> str | None:
             f"it out; write a space in place of the = before it, or {one_line(out.absolute())}"
         )
     try:
-        existing, kind = out, _kind(out)
+        existing, kind = out, _file_mode(out)
         if kind is not None and not stat.S_ISDIR(kind):
             return f"{said}: is not a folder"
         occupied = None if kind is None else _occupied(out, option)
@@ -129,19 +129,19 @@ def out_problem(out: Path, option: str = "--out") -> str | None:
             return occupied
         while kind is None:
             existing = existing.parent
-            kind = _kind(existing)
+            kind = _file_mode(existing)
     except OSError as error:
         return f"{said}: cannot be read: {error.strerror}"
     if not stat.S_ISDIR(kind):
         return f"{said}: cannot be created: {one_line(existing)} is not a folder"
     if not os.access(existing, os.W_OK | os.X_OK):
-        if _kind(existing) is None:
+        if _file_mode(existing) is None:
             return out_problem(out, option)
         return f"{said}: cannot be written: no permission in {one_line(existing)}"
     return None
 
 
-def _kind(path: Path) -> int | None:
+def _file_mode(path: Path) -> int | None:
     """Return the mode of what stands at a path, links followed; None: nothing stands there.
 
     One look, not several: another process may create the folder between two.
@@ -156,14 +156,16 @@ def _kind(path: Path) -> int | None:
 
 def _occupied(out: Path, option: str) -> str | None:
     """Why a folder that is there is not free for results, or None."""
-    taken = _taken(out, option)
+    taken = _lock_message(out, option)
     if taken is not None or is_left_empty(out):
         return taken
-    taken = _taken(out, option)  # whoever writes locks first, perhaps since the look at the lock
+    taken = _lock_message(
+        out, option
+    )  # whoever writes locks first, perhaps since the look at the lock
     if taken is not None:
         return taken
     said = f"{option} {one_line(out)}"
-    if _kind(out) is None:  # whoever wrote has given it back
+    if _file_mode(out) is None:  # whoever wrote has given it back
         return None
     if has_begun(out):
         dead = folder_lock.left_by(out)
@@ -176,7 +178,7 @@ def _occupied(out: Path, option: str) -> str | None:
     return f"{said}: is not empty; results never go into an existing folder"
 
 
-def _taken(out: Path, option: str) -> str | None:
+def _lock_message(out: Path, option: str) -> str | None:
     """Holder of a folder's lock; None: nobody."""
     holder = folder_lock.holder(out)
     if holder is None or holder.pid == os.getpid():
@@ -218,7 +220,7 @@ def claim(out: Path | None, name: str) -> Path:
         problem = out_problem(out)
         if problem:
             raise ScenarioError(problem)
-        _made(out, exist_ok=True)
+        _make_folder(out, exist_ok=True)
         folder_lock.acquire(out, take_over=not has_begun(out))
         problem = out_problem(out)  # another process may have come and gone
         if problem:
@@ -229,14 +231,14 @@ def claim(out: Path | None, name: str) -> Path:
     while True:
         folder = RUNS / (name if number == 1 else f"{name}-{number}")
         try:
-            _made(folder, exist_ok=False)
+            _make_folder(folder, exist_ok=False)
             folder_lock.acquire(folder)
             return folder
         except (FileExistsError, FolderBusyError):
             number += 1
 
 
-def _made(folder: Path, exist_ok: bool) -> Path:
+def _make_folder(folder: Path, exist_ok: bool) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=exist_ok)
     except FileExistsError:
@@ -425,7 +427,7 @@ def play(
     alone = not sub_folders
     try:
         component_record.remember(folder, components)
-        drawn = ending.drawn if ending else (True, True)
+        drawn = ending.figures_and_page if ending else (True, True)
         Command(sub_folders, timing_only, *drawn, agent is not None, fork).write(folder)
         if sub_folders:
             Journal(folder).keep_scenario(to_toml(scenario))
@@ -520,7 +522,7 @@ def conclude(
 
     try:
         if sub_folders and ending is not None:
-            ending.together(folder, folders)
+            ending.finish_all(folder, folders)
     except BaseException as error:
         error.add_note(
             f"all runs had ended; their results are in {folder}, and netsim resume {folder} does "

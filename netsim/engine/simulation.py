@@ -270,7 +270,7 @@ class Simulation:
         """
         passing = deadlock.TimePasses(self.clock, self._processes, until_ns)
         while True:
-            most = min(self._look(), PROGRESS_EVERY - self.events % PROGRESS_EVERY)
+            most = min(self._do_what_is_due(), PROGRESS_EVERY - self.events % PROGRESS_EVERY)
             happened = self.clock.play(until_ns, most)
             self.events += happened
             if happened < most and not self.clock.is_stopped:
@@ -279,11 +279,11 @@ class Simulation:
             if self.events % PROGRESS_EVERY == 0:
                 self.tell()
 
-    def _look(self) -> int:
+    def _do_what_is_due(self) -> int:
         """See between two events what is due; how many events may happen until the next look."""
         if self.replay is not None:
             self._interruption.require_none()
-            ahead = self.replay.ahead(self.events, self.evaluations)
+            ahead = self.replay.events_until_look(self.events, self.evaluations)
             if ahead:
                 return ahead
             self._go_on(self.replay)
@@ -419,7 +419,7 @@ class Simulation:
             self.recorder.intervals.end(end_ns)
         self.recorder.uses.end(min(self.clock.now, end_ns))
         totals = self.recorder.close()
-        told = backend_assembly.told(scheduler.backend)
+        told = backend_assembly.record_fields(scheduler.backend)
         found: dict[str, Any] = {
             "name": scenario.name,
             "algorithm": self.entry.name,

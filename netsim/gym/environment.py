@@ -115,7 +115,7 @@ class Environment(gymnasium.Env[dict[str, Any], Any]):
         """
         super().reset(seed=seed)
         episode = self._episodes.begin(seed, options)
-        self._look(episode)
+        self._observe_agent(episode)
         return self._observed, self._episodes.info(episode)
 
     def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
@@ -140,12 +140,12 @@ class Environment(gymnasium.Env[dict[str, Any], Any]):
         episode = self._episodes.under_way
         before = episode.totals
         episode.answer(action)
-        self._look(episode)
+        self._observe_agent(episode)
         reward = self._source.gained(before, episode.totals)
         over, finished = episode.decision is None, episode.finished
         return self._observed, reward, finished, over and not finished, self._episodes.info(episode)
 
-    def _look(self, episode: Episode) -> None:
+    def _observe_agent(self, episode: Episode) -> None:
         if episode.decision is not None:
             declared = self._source.decides.observation
             self._observed = spaces.observed(declared, episode.decision.observation)

@@ -57,7 +57,7 @@ class Episodes:
             )
             warnings.warn(told, RunWarning, stacklevel=3)
         self.close()
-        self._seed = self._seed + 1 if seed is None else _whole(seed)
+        self._seed = self._seed + 1 if seed is None else _as_int(seed)
         episode = self._episode = self.source.episode(self._seed)
         self._end = weakref.finalize(self, episode.close)
         return episode
@@ -87,7 +87,7 @@ class Episodes:
         self._episode = self._end = None
 
 
-def _whole(seed: Any) -> int:
+def _as_int(seed: Any) -> int:
     """A seed of whatever type of whole numbers.
 
     Raises

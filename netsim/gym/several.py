@@ -106,7 +106,7 @@ class SeveralAgents(AECEnv[str, dict[str, Any], Any]):  # type: ignore[misc] # i
         nothing = spaces.observed(self._declared.observation, None)
         self._observed = dict.fromkeys(self.agents, nothing)
         self._decided: dict[str, Totals] = {}
-        self._look(episode)
+        self._turn_to_next_agent(episode)
 
     def step(self, action: Any) -> None:
         """Take the decision of the agent whose turn it is, and play to the next one.
@@ -130,10 +130,10 @@ class SeveralAgents(AECEnv[str, dict[str, Any], Any]):  # type: ignore[misc] # i
         episode.answer(action)
         self._cumulative_rewards[agent] = 0.0
         self._decided[agent] = before
-        self._look(episode)
+        self._turn_to_next_agent(episode)
         self._accumulate_rewards()
 
-    def _look(self, episode: Episode) -> None:
+    def _turn_to_next_agent(self, episode: Episode) -> None:
         """Turn to the agent that decides next; at the end of the run to each in turn."""
         self.rewards = dict.fromkeys(self.agents, 0.0)
         decision = episode.decision

@@ -414,7 +414,7 @@ def resume(
         told(change)
     known = nullcontext(kinds_of(folders)) if scenario is None else kinds_for(scenario)
     with known as kinds, _line(progress) as watch:
-        run = campaign_resume.found(path, kinds, engine=engine, actors=actors)
+        run = campaign_resume.read_unfinished(path, kinds, engine=engine, actors=actors)
         if scenario is not None:
             _require_at_home(path, parts(scenario)[1], run.scenario.run.engine)
         with folder_lock.held(path, take_over=True):

@@ -12,7 +12,7 @@ from netsim.errors import ScenarioError
 from netsim.python_api.arguments import require_one_of, require_texts
 from netsim.recording import metrics as measured
 from netsim.recording.reader import RunFolder
-from netsim.recording.summary_fields import MEASURES, named
+from netsim.recording.summary_fields import MEASURES, measure_name
 from netsim.views import Ask, Shown, accuracy
 from netsim.views import sweep as response
 from netsim.views.gathering.comparison import SweepDesign, compare_points, measures_to_show
@@ -232,7 +232,7 @@ class SweepPlots(Plots):
         compared = compare_points(self._folder, self._design, paired_to)
         lines = [line for line in compared if line.algorithm in mine]
         try:
-            asked = [named(name) for name in show]
+            asked = [measure_name(name) for name in show]
         except ValueError as error:
             raise ScenarioError(f"plot: {error}") from None
         there = [name for name in MEASURES if any(name in line.estimates for line in lines)]
@@ -252,7 +252,7 @@ class SweepPlots(Plots):
 def _figure(shown: Shown, heading: str, sheet: Sheet) -> Figure:
     """Draw what a view shows."""
     with plot_style.style(sheet):
-        return marks.drawn(shown, heading, sheet).figure
+        return marks.draw(shown, heading, sheet).figure
 
 
 def _sheet(width: Width) -> Sheet:

@@ -37,7 +37,7 @@ def write(folder: Path, written: Digests | None = None) -> None:
         there now; others, which are none of the run's, as they are.
     """
     known = written or {}
-    others = {name: sha256(folder / name) for name in _plain(folder) if name not in known}
+    others = {name: sha256(folder / name) for name in _regular_files(folder) if name not in known}
     _write(folder, {**known, **others})
 
 
@@ -140,14 +140,14 @@ def files(folder: Path) -> Iterator[str]:
             yield path.name
 
 
-def apart(folder: Path) -> Iterator[str]:
+def inner_folders(folder: Path) -> Iterator[str]:
     """Names of the folders inside that have a list of their own, which `files` leaves to them."""
     for path in sorted(folder.rglob(NAME)):
         if path.parent != folder:
             yield path.parent.relative_to(folder).as_posix()
 
 
-def _plain(folder: Path) -> Iterator[str]:
+def _regular_files(folder: Path) -> Iterator[str]:
     """The files that a list names."""
     return (n for n in files(folder) if kind_problem(folder / n, follow_links=False) is None)
 

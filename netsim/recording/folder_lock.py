@@ -100,7 +100,7 @@ def acquire(folder: Path, take_over: bool = False) -> Holder | None:
 
     key = os.path.realpath(folder)
     with _guard:
-        if (own := _own(key)) is not None:
+        if (own := _own_lock(key)) is not None:
             if own.thread != threading.get_ident():
                 raise FolderBusyError(_in_use(folder, "another thread of this process"))
             own.depth += 1
@@ -111,12 +111,12 @@ def acquire(folder: Path, take_over: bool = False) -> Holder | None:
             lock.acquire(timeout=PATIENCE_S, poll_interval=0.02)
             found = path.stat()
         except Timeout:
-            raise FolderBusyError(_in_use(folder, _named(Path(key)) or Holder())) from None
+            raise FolderBusyError(_in_use(folder, _read_holder(Path(key)) or Holder())) from None
         except (OSError, NotImplementedError) as error:
             lock.release(force=True)
             why = getattr(error, "strerror", None) or error
             raise FolderBusyError(f"{folder}: cannot be locked: {why}") from error
-        before = _named(Path(key))
+        before = _read_holder(Path(key))
         if before is not None and not take_over:
             with suppress(OSError):
                 path.unlink()
@@ -138,7 +138,7 @@ def release(folder: Path) -> None:
     """End one `acquire`; the last one removes the lock. Does nothing for what is not locked."""
     key = os.path.realpath(folder)
     with _guard:
-        own = _own(key)
+        own = _own_lock(key)
         if own is None:
             return
         own.depth -= 1
@@ -173,7 +173,7 @@ def move(folder: Path, to: Path) -> None:
     """
     key = os.path.realpath(folder)
     with _guard:
-        if _own(key) is None:
+        if _own_lock(key) is None:
             raise FolderLostError(_loss(folder))
         folder.replace(to)
         _drop(key, to)
@@ -218,12 +218,12 @@ def require_no_linked_folders(folder: Path) -> None:
 
 def holder(folder: Path) -> Holder | None:
     """Return the living process that holds a folder, or None."""
-    return (_named(folder) or Holder()) if _is_locked(folder / _LOCK) else None
+    return (_read_holder(folder) or Holder()) if _is_locked(folder / _LOCK) else None
 
 
 def left_by(folder: Path) -> Holder | None:
     """Return the dead process that held a folder when it ended, or None."""
-    return None if _is_locked(folder / _LOCK) else _named(folder)
+    return None if _is_locked(folder / _LOCK) else _read_holder(folder)
 
 
 def is_lock(path: Path) -> bool:
@@ -272,7 +272,7 @@ def _is_locked(path: Path) -> bool:
     except BlockingIOError:
         return True
     except OSError:  # no flock there: filelock removes its file when it gives it back
-        return _is_alive(_named(path.parent))
+        return _is_alive(_read_holder(path.parent))
     finally:
         os.close(file)
     return False
@@ -290,7 +290,7 @@ def _is_alive(found: Holder | None) -> bool:
     return True
 
 
-def _named(folder: Path) -> Holder | None:
+def _read_holder(folder: Path) -> Holder | None:
     """Return the process that a folder's lock files name, also those of earlier releases."""
     for path in _names(folder):
         try:
@@ -331,7 +331,7 @@ def _in_use(folder: Path, found: Holder | str) -> str:
     return f"{folder}: {found} is writing into it; wait for its end or choose another folder"
 
 
-def _own(key: str) -> _Lock | None:
+def _own_lock(key: str) -> _Lock | None:
     """The lock that the process has on a folder; a fork has none, nor has who lost it."""
     own = _locks.get(key)
     if own is None or own.pid != os.getpid():

@@ -135,13 +135,13 @@ def _states(rows: Rows, sleep: Sleep | None, end_ns: int) -> dict[str, Spans]:
     everything = np.array([[0, end_ns]], dtype=np.int64)
     if sleep is not None:
         by_schedule = _sleeping(sleep, end_ns)
-        awake = without(everything, _edges(found, (OFF, TRANSMIT, RECEIVE)))
-        found |= _whole(ASLEEP, both(by_schedule, awake))
-    found |= _whole(WAIT, without(everything, _edges(found, STATES)))
+        awake = subtract(everything, _edges(found, (OFF, TRANSMIT, RECEIVE)))
+        found |= _as_spans(ASLEEP, intersect(by_schedule, awake))
+    found |= _as_spans(WAIT, subtract(everything, _edges(found, STATES)))
     return found
 
 
-def _whole(state: str, edges: Times) -> dict[str, Spans]:
+def _as_spans(state: str, edges: Times) -> dict[str, Spans]:
     if not len(edges):
         return {}
     begin_ns, end_ns = edges.T
@@ -174,19 +174,19 @@ def union(edges: Times) -> Times:
     return _covered(edges, 1)
 
 
-def both(some: Times, others: Times) -> Times:
+def intersect(some: Times, others: Times) -> Times:
     """Intersect two sets of intervals that do not overlap within their set."""
     return _covered(np.concatenate((some, others)), 2)
 
 
-def without(some: Times, others: Times) -> Times:
+def subtract(some: Times, others: Times) -> Times:
     """Subtract intervals from disjoint intervals."""
     if not len(some) or not len(others):
         return some
     taken = union(others)
     low, high = min(some.min(), taken.min()), max(some.max(), taken.max())
     gaps = np.stack((np.append(low, taken[:, 1]), np.append(taken[:, 0], high)), 1)
-    return both(some, gaps[gaps[:, 1] > gaps[:, 0]])
+    return intersect(some, gaps[gaps[:, 1] > gaps[:, 0]])
 
 
 def _covered(edges: Times, times: int) -> Times:

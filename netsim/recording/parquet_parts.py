@@ -237,7 +237,7 @@ class Parts:
         self._parts, self.rows_written = extent
         self._synced, self._is_replay = self._parts, False
 
-    def spelled(self, rows: Rows) -> Rows:
+    def readable(self, rows: Rows) -> Rows:
         """Rows as `take` returns them, in the form in which they are read: seconds, and strings."""
         seen = dict(rows)
         for column in self.columns:

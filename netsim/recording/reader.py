@@ -35,7 +35,7 @@ def _no_scenario(folder: Path) -> dict[str, Any]:
     return {}
 
 
-def nowhere(_: Sequence[float]) -> None:
+def no_positions(_: Sequence[float]) -> None:
     """Positions of nodes that do not move: None."""
 
 
@@ -54,12 +54,12 @@ class Words:
     names: tuple[str, ...]
     codes: NDArray[np.int64]
 
-    def among(self, some: Sequence[str]) -> NDArray[np.bool_]:
+    def isin(self, some: Sequence[str]) -> NDArray[np.bool_]:
         """Return the mask of rows that have one of some words."""
         known = np.array([name in some for name in self.names], dtype=np.bool_)
         return known[self.codes] if len(known) else np.zeros(0, dtype=np.bool_)
 
-    def where(self, chosen: NDArray[np.bool_]) -> "Words":
+    def select(self, chosen: NDArray[np.bool_]) -> "Words":
         """The chosen rows."""
         return Words(self.names, self.codes[chosen])
 
@@ -85,7 +85,7 @@ class RunFolder:
     folder: Path
     labels: Mapping[str, int | float | str] = field(default_factory=dict)
     faults: list[str] | None = None
-    places: Places = nowhere
+    places: Places = no_positions
 
     @staticmethod
     def ended(folder: Path, labels: Mapping[str, int | float | str] | None = None) -> "RunFolder":

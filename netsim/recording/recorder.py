@@ -231,7 +231,7 @@ class Recorder:
     def _kept(self, rows: Rows) -> Rows:
         """Keep rows of metrics, where there is no folder to read them from."""
         if self._folder is None:
-            self._metric_parts.append(self._metrics.spelled(rows))
+            self._metric_parts.append(self._metrics.readable(rows))
         return rows
 
     def spent(self, t_ns: int) -> None:
@@ -255,7 +255,7 @@ class Recorder:
         self._metrics.flush()
         if self._folder is not None:
             return run_folder.read(self._folder, "metrics", [c.name for c in METRIC_COLUMNS])
-        return join(self._metric_parts or [self._metrics.spelled(self._metrics.take())])
+        return join(self._metric_parts or [self._metrics.readable(self._metrics.take())])
 
     def checkpoint(self, every_s: float | None = None) -> None:
         """Write what waits, if that is `every_s` of wall time ago; a killed run loses no more.

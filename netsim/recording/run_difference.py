@@ -94,7 +94,7 @@ def other_differences(recorded: Path, again: Path) -> Iterator[str]:
             continue
         for array in sorted(kept[0].keys() | kept[1].keys()):
             pair = [arrays.get(array) for arrays in kept]
-            if pair[0] is None or pair[1] is None or not _alike(pair[0], pair[1]):
+            if pair[0] is None or pair[1] is None or not _equal(pair[0], pair[1]):
                 yield f"kept/{name}: {array}"
                 break
 
@@ -140,7 +140,7 @@ def _first_unequal(one: NDArray[Any], two: NDArray[Any]) -> int | None:
     common = min(len(one), len(two))
     if one.dtype == object or two.dtype == object:
         pairs = zip(one.tolist(), two.tolist(), strict=False)
-        unequal = np.array([not _alike(a, b) for a, b in pairs], dtype=bool)
+        unequal = np.array([not _equal(a, b) for a, b in pairs], dtype=bool)
     else:
         a, b = one[:common], two[:common]
         unequal = (a != b) & ~((a != a) & (b != b))
@@ -149,7 +149,7 @@ def _first_unequal(one: NDArray[Any], two: NDArray[Any]) -> int | None:
     return common if len(one) != len(two) else None
 
 
-def _alike(one: Any, two: Any) -> bool:
+def _equal(one: Any, two: Any) -> bool:
     found = np.asarray(one), np.asarray(two)
     numbers = all(array.dtype.kind in "fc" for array in found)
     return bool(np.array_equal(*found, equal_nan=numbers))

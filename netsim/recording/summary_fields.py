@@ -53,7 +53,7 @@ class Measure:
         """Return the factor by which its numbers are shown."""
         return 100.0 if self.unit in ("%", "pp") else 1.0
 
-    def spelled(self, value: float, half: float | None = None, sign: str = "") -> str:
+    def text(self, value: float, half: float | None = None, sign: str = "") -> str:
         """The number in its unit, to three digits, or with half the width of its interval.
 
         Parameters
@@ -344,7 +344,7 @@ def definitions(names: Iterable[str]) -> str:
     return "\n".join(f"{title}: {about}" for about, title in told.items())
 
 
-def named(name: str) -> str:
+def measure_name(name: str) -> str:
     """Name of the measure that a word means; its unit may be left out.
 
     Raises

@@ -41,12 +41,14 @@ def made_unlike(runs: Sequence[Path], labels: Sequence[str], is_varied: bool = F
     known = {label: _Origin(run) for label, run in zip(labels, runs, strict=True)}
     found = [] if is_varied else [*_data_keys(known), *_samples(known), *_inputs(known)]
     described = {label: one.data.get("sha256") for label, one in known.items()}
-    found += _told("arrays given as data differ: sha256", described, is_set=True)
+    found += _differing_values("arrays given as data differ: sha256", described, is_set=True)
     for sort, what in _FILES.items() if is_varied else list(_FILES.items())[1:]:
         found += _contents(known, sort, what, is_varied)
     sources = {label: one.environment.get("netsim_sources_sha256") for label, one in known.items()}
     count = len(set(sources.values()))
-    found += _told(f"played by {count} different sources of netsim: netsim_sources_sha256", sources)
+    found += _differing_values(
+        f"played by {count} different sources of netsim: netsim_sources_sha256", sources
+    )
     return found
 
 
@@ -99,7 +101,7 @@ def _data_keys(known: Mapping[str, _Origin]) -> list[str]:
     keys = dict.fromkeys(key for table in tables.values() for key in table)
     found: list[str] = []
     for key in keys:
-        found += _told(
+        found += _differing_values(
             f"[data] {key.removeprefix('data.')} differs:",
             {label: table.get(key) for label, table in tables.items()},
         )
@@ -146,7 +148,9 @@ def _inputs(known: Mapping[str, _Origin]) -> list[str]:
         ]
         for label, files in read.items()
     }
-    return _told("input files differ:", {k: _listed(names) or None for k, names in alone.items()})
+    return _differing_values(
+        "input files differ:", {k: _listed(names) or None for k, names in alone.items()}
+    )
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -162,10 +166,10 @@ def _contents(known: Mapping[str, _Origin], sort: str, what: str, is_varied: boo
             name = path if is_varied else Path(path).name
             digests.setdefault(name, {})[label] = sha256
     for name, of_runs in digests.items():
-        yield from _told(f"{what} {one_line(name)} differs: sha256", of_runs)
+        yield from _differing_values(f"{what} {one_line(name)} differs: sha256", of_runs)
 
 
-def _told(what: str, values: Mapping[str, Any], is_set: bool = False) -> list[str]:
+def _differing_values(what: str, values: Mapping[str, Any], is_set: bool = False) -> list[str]:
     """A sentence with the values that differ, each with a run that has it; none where all agree.
 
     Parameters
@@ -180,7 +184,7 @@ def _told(what: str, values: Mapping[str, Any], is_set: bool = False) -> list[st
     runs: dict[str, list[str]] = {}
     for label, value in values.items():
         if value is not None or not is_set:
-            runs.setdefault(_spelled(value), []).append(label)
+            runs.setdefault(_cell_text(value), []).append(label)
     if len(runs) < 2:
         return []
     named = [f"{value} in {_one_of(labels)}" for value, labels in list(runs.items())[:NAMED]]
@@ -188,7 +192,7 @@ def _told(what: str, values: Mapping[str, Any], is_set: bool = False) -> list[st
     return [f"{what} {', '.join(named + more)}"]
 
 
-def _spelled(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     is_digest = isinstance(value, str) and len(value) == 64
     return "none" if value is None else one_line(value[:_DIGITS] if is_digest else value)
 

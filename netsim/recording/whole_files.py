@@ -41,7 +41,7 @@ _records: dict[str, Digests] = {}
 
 
 @contextmanager
-def recorded(folder: Path) -> Iterator[Digests]:
+def collect_digests(folder: Path) -> Iterator[Digests]:
     """Collect the digest of each file that `write_whole` writes into a folder; may be nested."""
     key = os.path.realpath(folder)
     own = _records.get(key)
@@ -109,7 +109,7 @@ def write_whole(path: Path, write: Callable[[io.RawIOBase], object]) -> str:
     of_its_own = "" if require_held(path) else f".{secrets.token_hex(4)}"
     partial = path.with_name(f".{path.name[:_KEPT]}{of_its_own}.partial")
     try:
-        with _begun(partial) as file:
+        with _open_new(partial) as file:
             hashing = _Hashing(file)
             write(hashing)
             file.flush()
@@ -126,7 +126,7 @@ def write_whole(path: Path, write: Callable[[io.RawIOBase], object]) -> str:
     return digest
 
 
-def _begun(partial: Path) -> IO[bytes]:
+def _open_new(partial: Path) -> IO[bytes]:
     """Open a file that is new: what has its name goes, and a link leads nowhere."""
     try:
         return partial.open("xb")
@@ -182,7 +182,7 @@ def free_folder(folder: Path, mark: str) -> Path:
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[Path]:
+def written_whole(path: Path) -> Iterator[Path]:
     """Give a name beside `path` for a new file or folder, which becomes `path` when it is whole.
 
     Whatever goes wrong meanwhile leaves nothing behind.

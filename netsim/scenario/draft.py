@@ -108,7 +108,7 @@ class Draft:
                 continue
             for wider in [k for k in done if key.startswith(f"{k}.")]:
                 inside = key.removeprefix(f"{wider}.").split(".")
-                last[wider] = (_without(last[wider][0], inside), last[wider][1])
+                last[wider] = (_remove_key(last[wider][0], inside), last[wider][1])
             for earlier in [k for k in done if not self._has(k, last[k][0])]:
                 done.remove(earlier)
                 undone, at = last[earlier]
@@ -134,12 +134,12 @@ class Draft:
         return Draft(self.path, copy.deepcopy(self.raw), dict(self.said_by))
 
 
-def _without(value: Any, keys: list[str]) -> Any:
+def _remove_key(value: Any, keys: list[str]) -> Any:
     """A table without one key of it, or of a table inside it."""
     if not isinstance(value, dict) or keys[0] not in value:
         return value
     rest = {key: inner for key, inner in value.items() if key != keys[0]}
-    return rest if len(keys) == 1 else {**rest, keys[0]: _without(value[keys[0]], keys[1:])}
+    return rest if len(keys) == 1 else {**rest, keys[0]: _remove_key(value[keys[0]], keys[1:])}
 
 
 def _merge(draft: Draft, base: Any, layer: Any, path: KeyPath, label: str, addressed: bool) -> Any:
@@ -273,7 +273,7 @@ def parse_assignment(text: str) -> tuple[str, Any]:
     ------
     ScenarioError
     """
-    (path, equals, value), label = text.partition("="), said("--set", text)
+    (path, equals, value), label = text.partition("="), in_words("--set", text)
     if not equals or not path.strip():
         raise ScenarioError(f"{label}: is not of the form key.path=value")
     keys = path.strip().split(".")[: MOST_LEVELS + 1]  # of more than that, `assign` tells
@@ -283,7 +283,7 @@ def parse_assignment(text: str) -> tuple[str, Any]:
     return path.strip(), parse_value(value.strip())
 
 
-def said(option: str, text: str) -> str:
+def in_words(option: str, text: str) -> str:
     """An option of the command line as it stands in errors: on one line, shortened."""
     shortened = text if len(text) <= 200 else text[:197] + "..."
     return f"{option} {one_line(shortened)}"

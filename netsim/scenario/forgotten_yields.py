@@ -59,7 +59,7 @@ def _statements(tree: ast.AST, names: Mapping[str, Any]) -> Iterator[tuple[ast.C
         of = _last_name(call.func.value) if isinstance(call.func, ast.Attribute) else ""
         name = _last_name(call.func)
         is_own = name in own and (isinstance(call.func, ast.Name) or of in _SELF)
-        if is_own or inspect.isgeneratorfunction(_meant(call.func, names)):
+        if is_own or inspect.isgeneratorfunction(_resolve(call.func, names)):
             yield call, "yield from"
         elif of in nodes and name in _verbs():
             yield call, "yield"
@@ -70,12 +70,12 @@ def _first_argument(function: ast.FunctionDef) -> str:
     return next((name for name in names if name not in _SELF), "node")
 
 
-def _meant(written: ast.expr, names: Mapping[str, Any]) -> Any:
+def _resolve(written: ast.expr, names: Mapping[str, Any]) -> Any:
     """Return what a name, or an attribute of a module or class, stands for; None: unknown."""
     if isinstance(written, ast.Name):
         return names.get(written.id)
     if isinstance(written, ast.Attribute):
-        owner = _meant(written.value, names)
+        owner = _resolve(written.value, names)
         found = vars(owner).get(written.attr) if isinstance(owner, ModuleType | type) else None
         return getattr(found, "__func__", found)  # of a static method
     return None

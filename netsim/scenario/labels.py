@@ -16,22 +16,22 @@ _LONGEST = 60
 
 def shown(value: Any) -> str:
     """A value as TOML would write it, shortened."""
-    return _spelled(value, _LONGEST)
+    return _toml_line(value, _LONGEST)
 
 
-def written(value: Any) -> str:
+def toml_text(value: Any) -> str:
     """A value as TOML would write it, in full: two values of different text differ."""
-    return _spelled(value, None)
+    return _toml_line(value, None)
 
 
-def _spelled(value: Any, most: int | None) -> str:
+def _toml_line(value: Any, most: int | None) -> str:
     """A value as TOML would write it on one line, in at most so many letters."""
     if isinstance(value, dict):
         few = itertools.islice(value.items(), most)
-        inside = (f"{_key(k)} = {_spelled(v, most)}" for k, v in few)
+        inside = (f"{_key(k)} = {_toml_line(v, most)}" for k, v in few)
         text = "{" + ", ".join(inside) + "}"
     elif isinstance(value, list | tuple):
-        inside = (_spelled(v, most) for v in itertools.islice(value, most))
+        inside = (_toml_line(v, most) for v in itertools.islice(value, most))
         text = "[" + ", ".join(inside) + "]"
     elif isinstance(value, float) and not math.isfinite(value):
         text = str(value)
@@ -61,4 +61,4 @@ def short_path(text: str) -> str:
 
 def csv_cell(value: Any) -> Any:
     """A swept value as one cell: tables and lists as text, in full, as it tells points apart."""
-    return value if isinstance(value, int | float | str) else written(value)
+    return value if isinstance(value, int | float | str) else toml_text(value)

@@ -20,7 +20,7 @@ from netsim.scenario import former_names
 from netsim.scenario.algorithm_overrides import algorithm_overrides
 from netsim.scenario.default_kinds import with_default_kinds
 from netsim.scenario.descriptions import DescribedSchema
-from netsim.scenario.draft import LISTS, Draft, parse_assignment, said
+from netsim.scenario.draft import LISTS, Draft, in_words, parse_assignment
 from netsim.scenario.file_paths import with_absolute_paths
 from netsim.scenario.kinds import Kinds, State, as_kinds, keys_on_disk, kinds_of
 from netsim.scenario.labels import shown
@@ -138,7 +138,9 @@ def draft_of(scenario: str, sets: Iterable[str], modules: Mapping[str, ModuleTyp
         except ScenarioError as error:
             problems.append(str(error))
     try:
-        draft.assign_all((path, value, said("--set", text)) for text, path, value in assignments)
+        draft.assign_all(
+            (path, value, in_words("--set", text)) for text, path, value in assignments
+        )
     except ScenarioError as error:
         problems.append(str(error))
     if problems:

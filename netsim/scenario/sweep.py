@@ -107,7 +107,7 @@ class Sweep(Table):
     @field_validator("show")
     @classmethod
     def _known(cls, show: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(summary_fields.named(name) for name in show))
+        return tuple(dict.fromkeys(summary_fields.measure_name(name) for name in show))
 
     @model_validator(mode="after")
     def _agree(self) -> "Sweep":

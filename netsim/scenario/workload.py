@@ -50,7 +50,7 @@ def workload_problems(scenario: Scenario, draft: Draft) -> list[str]:
             remedy = f"{'lower' if mark.rate else 'raise'} it, or shorten horizon_s"
             what = f"{count:.3g} {mark.what}{of} in horizon_s = {horizon_s:g}; at most"
             problems.append(
-                _told(draft, path, value, f"{what} {mark.most:,.0f} are possible", remedy)
+                _problem(draft, path, value, f"{what} {mark.most:,.0f} are possible", remedy)
             )
     laws = scenario.per_node("mobility")
     each_s = [law.turn_every_s(scenario.nodes.radius_m) for law in laws]
@@ -68,7 +68,7 @@ def workload_problems(scenario: Scenario, draft: Draft) -> list[str]:
     return problems
 
 
-def _told(draft: Draft, path: KeyPath, value: float, what: str, remedy: str) -> str:
+def _problem(draft: Draft, path: KeyPath, value: float, what: str, remedy: str) -> str:
     """The problem at the key, or, where it has its default, at the horizon."""
     if at(draft.raw, path) is not None:
         return line(draft, path, f"{what}; {remedy}")

@@ -109,7 +109,7 @@ class Watcher:
             self.last = entry.name, replace(step, doing="")
         self.show(entry.name, step)
 
-    def doing(self, words: str) -> None:
+    def announce(self, words: str) -> None:
         """Say what is done before the first algorithm begins."""
 
     def end(self) -> None:
@@ -141,7 +141,7 @@ class _Live(Watcher):
         self._tasks: dict[str, TaskID] = {}
         self._first: TaskID | None = None
 
-    def doing(self, words: str) -> None:
+    def announce(self, words: str) -> None:
         if self._first is None:
             self._first = self._bars.add_task("", total=None, words=words)
         self._bars.update(self._first, words=words)

@@ -291,7 +291,9 @@ def goes_on_after_an_interrupt(case: AlgorithmCase) -> None:
         try:
             engine.play(built, entry, folder, on_progress=_interrupts_at(10.0))
         except Interrupted:
-            resuming.play(resuming.found(folder, case.kinds), case.kinds, lambda _: None, None)
+            resuming.play(
+                resuming.read_unfinished(folder, case.kinds), case.kinds, lambda _: None, None
+            )
         resumed = run_folder.summary(folder)
     for name in FINGERPRINTS:
         require(

@@ -506,7 +506,7 @@ class Shown:
     printed: Printed | None = None
     rows: Sequence[Row] = ()
 
-    def told(self, words: Sequence[str]) -> str:
+    def about_with(self, words: Sequence[str]) -> str:
         """Return `about` with more words in its first line, each of them once."""
         first, line, rest = self.about.partition("\n")
         return "; ".join(filter(None, dict.fromkeys([first, *words]))) + line + rest
@@ -516,7 +516,7 @@ class Shown:
         """The meaning of the numbers in a table."""
         marks = [panel.mark for panel in self.panels]
         around = [mark.around for mark in marks if isinstance(mark, Lines | Response)]
-        return self.told([one.printed for one in around if one is not None])
+        return self.about_with([one.printed for one in around if one is not None])
 
     def frame(self) -> "pd.DataFrame":
         """The tables of all panels below each other; of several, a column `panel` names each."""

@@ -15,7 +15,7 @@ from netsim.recording.summary_fields import Measure
 from netsim.views import Around, Ask, Lines, Panel, Row, Shown
 from netsim.views.gathering import names
 from netsim.views.gathering import runs as of_several
-from netsim.views.gathering.comparison import around
+from netsim.views.gathering.comparison import spread_in_words
 from netsim.views.gathering.estimates import (
     AGAINST,
     BANDS,
@@ -58,7 +58,7 @@ class Curves:
     minus: str = ""
 
     @property
-    def what(self) -> str:
+    def title(self) -> str:
         """The metric, or the difference, in a table of numbers."""
         return f"{self.metric} minus {self.minus}" if self.minus else self.metric
 
@@ -119,7 +119,7 @@ def of_runs(runs: Sequence[RunFolder], ask: Ask) -> Shown | None:
             drawn.append(Curves(metric, "time", lines, minus))
     if max((float(line.x.max()) for one in drawn for line in one.lines), default=0.0) == 0:
         return None
-    about = _about(seeds, ask.paired_to is not None)
+    about = _explanation(seeds, ask.paired_to is not None)
     no_number = _without_number(drawn)
     if ask.on_paper and no_number and not _have_numbers(drawn):
         raise ScenarioError(
@@ -129,12 +129,12 @@ def of_runs(runs: Sequence[RunFolder], ask: Ask) -> Shown | None:
     if no_number:
         about += "; no number, as models are not finite"
         about += f": {', '.join(no_number)}" if len(runs) > 1 else ""
-    short = [row for one in drawn for row in _short(one)]
+    short = [row for one in drawn for row in _last_points(one)]
     has_bands = any(line.half is not None for one in drawn for line in one.lines)
     told = Around(BANDS[band]) if has_bands else None
     has_seeds = ask.band is None and seeds[-1] > 1
     if has_seeds:
-        told = around([line.seeds for one in drawn for line in one.lines], BANDS[band])
+        told = spread_in_words([line.seeds for one in drawn for line in one.lines], BANDS[band])
     return Shown([_panel(one, band, told, has_seeds) for one in drawn], about, short)
 
 
@@ -170,7 +170,7 @@ def _single(run: RunFolder, metric: str, against: str, band: Band) -> list[Line]
     return [line, worst("worst 10 % of nodes", run, metric, against)]
 
 
-def _about(seeds: Sequence[int], is_paired: bool) -> str:
+def _explanation(seeds: Sequence[int], is_paired: bool) -> str:
     """The meaning of lines."""
     count = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
     over = "mean over nodes" if seeds[-1] == 1 else f"mean over nodes and {count} seeds"
@@ -206,7 +206,7 @@ def _rows(curves: Curves, line: Line, band: Band) -> list[Row]:
     return [
         {
             "curve": line.label,
-            "metric": curves.what,
+            "metric": curves.title,
             "against": AGAINST[curves.against][1],
             "x": float(line.x[i]),
             "mean": float(line.y[i]),
@@ -219,9 +219,9 @@ def _rows(curves: Curves, line: Line, band: Band) -> list[Row]:
     ]
 
 
-def _short(curves: Curves) -> list[Row]:
+def _last_points(curves: Curves) -> list[Row]:
     """Return the last point of each curve."""
-    spelled = Measure("", "%" if is_share(curves.metric) else "", lambda _: None).spelled
+    spelled = Measure("", "%" if is_share(curves.metric) else "", lambda _: None).text
     axis, what = AGAINST[curves.against][0], names.metric(curves.metric)
     if curves.minus:
         what = names.difference(what, curves.minus, alone=True)

@@ -78,8 +78,8 @@ def of_runs(runs: Sequence[RunFolder], ask: Ask) -> Shown:
         if ask.paired_to is not None and what not in OF_MESSAGES:
             minus = of_several.reference(groups, ask.paired_to)
             found.append(_differences(groups, what, minus))
-    about = _about(groups, wanted, ask.paired_to is not None) + _left_out(runs, wanted)
-    short = [row for one in found for row in _short(one)]
+    about = _explanation(groups, wanted, ask.paired_to is not None) + _left_out(runs, wanted)
+    short = [row for one in found for row in _quantiles(one)]
     return Shown([_panel(one) for one in found], about, short)
 
 
@@ -170,7 +170,7 @@ def _over_messages(run: RunFolder, what: str) -> Floats:
     return np.asarray((rows["t_done_s"] - rows["t_sent_s"])[arrived], dtype=np.float64)
 
 
-def _about(
+def _explanation(
     groups: Mapping[str, Sequence[RunFolder]], wanted: Sequence[str], is_paired: bool
 ) -> str:
     """Name of the quantity that is distributed."""
@@ -213,7 +213,7 @@ def _panel(samples: Samples) -> Panel:
     return Panel(mark, tidy(rows))
 
 
-def _short(samples: Samples) -> list[Row]:
+def _quantiles(samples: Samples) -> list[Row]:
     """Quantiles."""
     scale = 100.0 if samples.axis.unit in ("%", "pp") else 1.0
     label = OF_MESSAGES.get(samples.what)

@@ -170,7 +170,10 @@ def printed(rows: Sequence[Row]) -> Printed:
     """Rows of runs for the terminal: one a run, with seed and main metric if they differ."""
     columns, names_shown = [], []
     told = {"run": [str(r["run"]) for r in rows]}
-    about = {"seed": [str(r.get("seed")) for r in rows], "judged by": [_judge(r) for r in rows]}
+    about = {
+        "seed": [str(r.get("seed")) for r in rows],
+        "judged by": [_judging_metric(r) for r in rows],
+    }
     told |= {key: words for key, words in about.items() if len(set(words)) > 1}
     main = {r["metric"] for r in rows if "metric" in r}  # of runs that are not judged by accuracy
     for name, spread in _SHOWN.items():
@@ -178,7 +181,7 @@ def printed(rows: Sequence[Row]) -> Printed:
         if is_left_out and all(r.get(name) is None for r in rows):
             continue
         cells = [
-            _spelled(name, r.get(name), r.get(name + spread) if spread else None) for r in rows
+            _cell_text(name, r.get(name), r.get(name + spread) if spread else None) for r in rows
         ]
         titled, is_named = title(name), name == "main_metric" and len(main) == 1
         if is_named:
@@ -208,13 +211,13 @@ def printed(rows: Sequence[Row]) -> Printed:
     return Printed(told, columns, "\n".join(notes))
 
 
-def _judge(r: Row) -> str:
+def _judging_metric(r: Row) -> str:
     """The metric by which a run is judged."""
     return str(r.get("metric", "accuracy")).replace("_", " ")
 
 
-def _spelled(name: str, value: float | None, around: float | None) -> str:
+def _cell_text(name: str, value: float | None, around: float | None) -> str:
     if value is None:
         return "-"
-    spelled = MEASURES[name].spelled
+    spelled = MEASURES[name].text
     return spelled(value) + ("" if around is None else f" ± {spelled(around)}")

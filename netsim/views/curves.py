@@ -11,7 +11,7 @@ from netsim.recording.reader import RunFolder, Words
 from netsim.recording.schema import RECORDED
 from netsim.units import BITS_PER_MEGABYTE
 from netsim.views import OnPage, Panel, Shown
-from netsim.views.gathering.numbers import evenly, short
+from netsim.views.gathering.numbers import evenly, rounded_list
 
 TITLE = "Accuracy and other metrics"
 PLACE = 20
@@ -42,7 +42,7 @@ def of_run(run: RunFolder) -> Shown | None:
 def _names(run: RunFolder) -> list[str]:
     """The main metric and its kin first."""
     stages, words = run.metrics["stage"], run.metrics["metric"]
-    measured = ~stages.among((RECORDED,))
+    measured = ~stages.isin((RECORDED,))
     present = np.bincount(words.codes[measured], minlength=len(words.names)) > 0
     there = [name for name, is_there in zip(words.names, present, strict=True) if is_there]
     main = run.main.name
@@ -54,9 +54,9 @@ def _names(run: RunFolder) -> list[str]:
 
 
 def _metric(run: RunFolder, name: str) -> dict[str, Any]:
-    chosen = run.metrics["metric"].among((name,)) & ~run.metrics["stage"].among((RECORDED,))
+    chosen = run.metrics["metric"].isin((name,)) & ~run.metrics["stage"].isin((RECORDED,))
     rows: dict[str, Any] = {
-        key: cells.where(chosen) if isinstance(cells, Words) else cells[chosen]
+        key: cells.select(chosen) if isinstance(cells, Words) else cells[chosen]
         for key, cells in run.metrics.items()
     }
     times, time = np.unique(rows["t_s"], return_inverse=True)
@@ -82,15 +82,15 @@ def _metric(run: RunFolder, name: str) -> dict[str, Any]:
         "name": name,
         "is_share": is_share(name),
         "is_lower_better": run.main.prefers_lower(name),
-        "t_s": short(times[kept], 7),
+        "t_s": rounded_list(times[kept], 7),
         "nodes": nodes.tolist(),
-        "values": short(values[:, kept]),
-        "mean": short(mean[kept], 5),
-        "std": short(std[kept]),
+        "values": rounded_list(values[:, kept]),
+        "mean": rounded_list(mean[kept], 5),
+        "std": rounded_list(std[kept]),
         "axes": {},
     }
     for column, axis, per in _AXES:
         spent = table(rows[column] * per) if column in rows else None
         if spent is not None and np.nanmax(spent, initial=0.0) > 0:
-            found["axes"][axis] = short(spent[:, kept])
+            found["axes"][axis] = rounded_list(spent[:, kept])
     return found

@@ -20,7 +20,7 @@ def of_run(run: RunFolder) -> Shown | None:
     rows = run.messages
     if not rows or not len(rows["src"]):
         return None
-    arrived = rows["outcome"].among(ARRIVED)
+    arrived = rows["outcome"].isin(ARRIVED)
     delay = rows["t_done_s"] - rows["t_sent_s"]
     delays = Quantity("at_s", "Delay", "s"), "messages that arrived"
     panels = [_panel(rows["kind"], arrived & (delay >= 0), delay, *delays)]

@@ -17,7 +17,7 @@ def of_run(run: RunFolder) -> Shown | None:
     if not rows or not len(rows["src"]):
         return None
     block = pairs.block_of(run.count)
-    came = rows["outcome"].among(("delivered",))
+    came = rows["outcome"].isin(("delivered",))
     sent = pairs.sums(rows["src"], rows["dst"], run.count, block)
     delivered = pairs.sums(rows["src"][came], rows["dst"][came], run.count, block)
     tried = sent > 0

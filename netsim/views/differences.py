@@ -12,10 +12,10 @@ from netsim.views.gathering.comparison import (
     PointResult,
     SweepDesign,
     are_few,
-    around,
     measures_to_show,
+    spread_in_words,
 )
-from netsim.views.gathering.numbers import short
+from netsim.views.gathering.numbers import rounded_list
 from netsim.views.gathering.sweep_tables import SweepTables, described, title
 
 TITLE = "Differences and their intervals"
@@ -51,7 +51,9 @@ def gather(sweep: SweepTables) -> dict[str, Any]:
     views = ("mean", "to_point", "to_algorithm")
     told = {
         view: [
-            around([row[view][k][2] for row in rows if row[view][k]], f"{100 * LEVEL:g} % interval")
+            spread_in_words(
+                [row[view][k][2] for row in rows if row[view][k]], f"{100 * LEVEL:g} % interval"
+            )
             for k in range(len(shown))
         ]
         for view in views
@@ -84,9 +86,9 @@ def _difference(name: str, line: PointResult) -> Estimate | None:
 def _cell(cell: Estimate | None) -> list[Any] | None:
     if cell is None:
         return None
-    half = None if cell.half_width is None else short([cell.half_width])[0]
-    each = short(cell.values) if are_few(cell.seeds) else None
-    return [*short([cell.mean], 6), half, cell.seeds, each]
+    half = None if cell.half_width is None else rounded_list([cell.half_width])[0]
+    each = rounded_list(cell.values) if are_few(cell.seeds) else None
+    return [*rounded_list([cell.mean], 6), half, cell.seeds, each]
 
 
 def printed(lines: Sequence[PointResult], show: Sequence[str], swept: SweepDesign) -> Printed:
@@ -105,11 +107,11 @@ def printed(lines: Sequence[PointResult], show: Sequence[str], swept: SweepDesig
     several = any(line.point != first for line in lines)
     columns = []
     for name in show:
-        means = [_told(name, line.estimates.get(name), line) or "-" for line in lines]
+        means = [_cell_text(name, line.estimates.get(name), line) or "-" for line in lines]
         columns.append(Column(title(name), means))
         if several:
             unit = title(name).partition("\n")[2]
-            differences = [_told(name, _difference(name, line), line, "+") for line in lines]
+            differences = [_cell_text(name, _difference(name, line), line, "+") for line in lines]
             columns.append(Column(f"Δ\n{unit}", differences, keep_with_previous=True))
     rows = {
         "point": [line.point for line in lines],
@@ -129,8 +131,8 @@ def printed(lines: Sequence[PointResult], show: Sequence[str], swept: SweepDesig
     return Printed(rows, columns, f"{note}\n{defined}" if defined else note)
 
 
-def _told(name: str, cell: Estimate | None, line: PointResult, sign: str = "") -> str:
+def _cell_text(name: str, cell: Estimate | None, line: PointResult, sign: str = "") -> str:
     if cell is None:
         return ""
     few = "" if cell.seeds == line.seeds else f" ({cell.seeds} of {line.seeds})"
-    return MEASURES[name].spelled(cell.mean, cell.half_width, sign) + few
+    return MEASURES[name].text(cell.mean, cell.half_width, sign) + few

@@ -61,7 +61,7 @@ def _fates(run: RunFolder) -> Words:
     outcome: Words = run.messages["outcome"]
     if not run.uses:
         return outcome
-    in_vain = run.uses["message"][~run.uses["fate"].among(("used",))]
+    in_vain = run.uses["message"][~run.uses["fate"].isin(("used",))]
     codes = outcome.codes.copy()
     codes[in_vain[in_vain < len(codes)]] = len(outcome.names)
     return Words((*outcome.names, UNUSED), codes)

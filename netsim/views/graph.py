@@ -63,8 +63,8 @@ def of_runs(runs: Sequence[RunFolder], _: Ask) -> Shown:
     finite = [cells[np.isfinite(cells)] for _, cells, _ in seen.values()]
     top = max((float(some.max()) for some in finite if len(some)), default=1.0) or 1.0
     panels = [_panel(name, having[name], found, top) for name, found in seen.items()]
-    about = _about(every, having, next(iter(seen.values())))
-    return Shown(panels, about, [_short(name, run) for name, run in having.items()])
+    about = _explanation(every, having, next(iter(seen.values())))
+    return Shown(panels, about, [_summary_row(name, run) for name, run in having.items()])
 
 
 def _panel(
@@ -125,14 +125,14 @@ def order_of(run: RunFolder) -> Order:
             classes = -which.reshape(-1)  # those with the first classes come first
             labels = np.column_stack([labels, classes])
         elif len(sets) > 1 and len(ids) <= _MOST_COMPARED:
-            classes = np.argsort(_alike(counts))
+            classes = np.argsort(_order_by_similarity(counts))
     places = np.lexsort((ids, classes, group[ids], bad[ids]))
     sorted_labels = labels[places]
     cuts = np.flatnonzero((sorted_labels[1:] != sorted_labels[:-1]).any(axis=1)) + 1
     return Order(ids[places], cuts.tolist(), ", ".join(by))
 
 
-def _alike(counts: NDArray[np.float64]) -> NDArray[np.int64]:
+def _order_by_similarity(counts: NDArray[np.float64]) -> NDArray[np.int64]:
     """An order of rows in which those with like shares of classes lie beside each other."""
     from scipy.cluster.hierarchy import leaves_list, linkage  # here: a page does without it
 
@@ -175,7 +175,7 @@ def _cells(run: RunFolder) -> tuple[Order, NDArray[np.float64], int]:
     return order, heatmaps.last_weights(moved, len(order.ids), block)[0], block
 
 
-def _about(
+def _explanation(
     every: Mapping[str, RunFolder], having: Mapping[str, RunFolder], first: tuple[Order, Any, int]
 ) -> str:
     """Describe the drawing, its order, and its omissions."""
@@ -195,7 +195,7 @@ def _about(
     return "; ".join(told)
 
 
-def _short(name: str, run: RunFolder) -> Row:
+def _summary_row(name: str, run: RunFolder) -> Row:
     """Return the graph's row of the summary."""
     told = run.summary.get("graph") or {}
     numbers = {

@@ -33,7 +33,7 @@ def of_run(run: RunFolder) -> Shown | None:
     share = None
     if len(places) <= _MOST_WITH_LINKS and run.messages:
         rows, nodes = run.messages, len(places)
-        came = rows["outcome"].among(("delivered",))
+        came = rows["outcome"].isin(("delivered",))
         sent = pairs.sums(rows["src"], rows["dst"], nodes, 1)
         delivered = pairs.sums(rows["src"][came], rows["dst"][came], nodes, 1)
         both = sent + sent.T

@@ -8,10 +8,10 @@ from netsim.recording.main_metric import is_share
 from netsim.recording.metrics import names
 from netsim.recording.reader import RunFolder
 from netsim.views import OnPage, Panel, Shown
-from netsim.views.gathering.comparison import around
+from netsim.views.gathering.comparison import spread_in_words
 from netsim.views.gathering.estimates import BANDS, Line, over_seeds
 from netsim.views.gathering.names import method
-from netsim.views.gathering.numbers import evenly, short
+from netsim.views.gathering.numbers import evenly, rounded_list
 from netsim.views.gathering.sweep_tables import SweepTables
 
 TITLE = "Over virtual time, point by point"
@@ -43,19 +43,19 @@ def of_sweep(sweep: SweepTables) -> Shown | None:
                 line: dict[str, Any] = {
                     "algorithm": found.label,
                     "seeds": found.seeds,
-                    "t_s": short(found.x[kept], 6),
-                    "mean": short(found.y[kept]),
+                    "t_s": rounded_list(found.x[kept], 6),
+                    "mean": rounded_list(found.y[kept]),
                 }
                 if found.each is not None:
-                    line["each"] = short(found.each[:, kept])
+                    line["each"] = rounded_list(found.each[:, kept])
                 elif found.half is not None:
-                    line["std"] = short(found.half[kept], 3)
+                    line["std"] = rounded_list(found.half[kept], 3)
                 lines.append(line)
         if lines:
             points.append({"point": sweep.point_names[point], "lines": lines})
     if not points or all(len(line["t_s"]) < 2 for one in points for line in one["lines"]):
         return None
-    told = around([line["seeds"] for one in points for line in one["lines"]], BANDS["std"])
+    told = spread_in_words([line["seeds"] for one in points for line in one["lines"]], BANDS["std"])
     data = {
         "metric": metric,
         "around": "" if told is None else told.drawn("thin lines", "band"),

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from netsim.recording.reader import RunFolder
 from netsim.views import OnPage, Panel, Shown
 from netsim.views.gathering.moments import Floats, Ints, moments, off_spans, stretch_of
-from netsim.views.gathering.numbers import short
+from netsim.views.gathering.numbers import rounded_list
 
 TITLE = "The network over time"
 PLACE = 30
@@ -38,10 +38,10 @@ def of_run(run: RunFolder) -> Shown | None:
     if links is None and weights is None and starts is None:
         return None
     found: dict[str, Any] = {
-        "moments_s": short(ends_s, 7),
+        "moments_s": rounded_list(ends_s, 7),
         "nodes": run.count,
         "has_places": starts is not None,
-        **_where(run, ends_s, starts, links, weights),
+        **_coordinates(run, ends_s, starts, links, weights),
     }
     roles = run.nodes.get("role")
     if roles is not None and len(set(roles.tolist())) > 1:
@@ -69,7 +69,7 @@ def _starts(run: RunFolder) -> Floats | None:
     return places if np.isfinite(places).all() else None
 
 
-def _where(
+def _coordinates(
     run: RunFolder,
     ends_s: Floats,
     starts: Floats | None,
@@ -81,8 +81,8 @@ def _where(
         moving = run.places(ends_s.tolist())
         at = starts if moving is None else moving
         return {
-            "x": short(at[..., 0], 5),
-            "y": short(at[..., 1], 5),
+            "x": rounded_list(at[..., 0], 5),
+            "y": rounded_list(at[..., 1], 5),
             "moves": moving is not None,
             "may_move": run.scenario.get("mobility", {}).get("kind", "static") != "static",
         }
@@ -95,7 +95,7 @@ def _where(
         a, b = a[apart], b[apart]
     pairs = np.unique(np.stack([np.minimum(a, b), np.maximum(a, b)], axis=1), axis=0)
     at = spring(run.count, pairs[:, 0], pairs[:, 1], 60 if run.count <= 300 else 25)
-    return {"x": short(at[:, 0], 4), "y": short(at[:, 1], 4), "moves": False}
+    return {"x": rounded_list(at[:, 0], 4), "y": rounded_list(at[:, 1], 4), "moves": False}
 
 
 def _links(run: RunFolder, ends_s: Floats) -> dict[str, Any] | None:
@@ -111,7 +111,7 @@ def _links(run: RunFolder, ends_s: Floats) -> dict[str, Any] | None:
     place = np.full(len(pairs), -1)
     place[chosen] = np.arange(len(chosen))
     stretch = stretch_of(rows["t_done_s"], ends_s)
-    arrived = rows["outcome"].among(("delivered",))
+    arrived = rows["outcome"].isin(("delivered",))
     inside = place[link] >= 0
     many, per = len(chosen), 1
     while True:
@@ -139,7 +139,7 @@ def _weights(run: RunFolder, ends_s: Floats) -> dict[str, Any] | None:
     if not rows or not len(rows["node"]):
         return None
     what = "applied"
-    if "what" in rows and (learned := rows["what"].among(("learned",))).any():
+    if "what" in rows and (learned := rows["what"].isin(("learned",))).any():
         what = "learned"
         rows = {name: rows[name][learned] for name in ("t_s", "node", "peer", "weight")}
     pair = rows["node"].astype(np.int64) * run.count + rows["peer"].astype(np.int64)
@@ -158,7 +158,7 @@ def _weights(run: RunFolder, ends_s: Floats) -> dict[str, Any] | None:
         "moment": moment.tolist(),
         "node": (pair[chosen] // run.count).tolist(),
         "peer": (pair[chosen] % run.count).tolist(),
-        "weight": short(np.nan_to_num(rows["weight"][chosen]), 3),
+        "weight": rounded_list(np.nan_to_num(rows["weight"][chosen]), 3),
         "left_out": int((~kept).sum()),
     }
 

@@ -26,12 +26,12 @@ def of_run(run: RunFolder) -> Shown | None:
     columns = [_column("node", "node", "", np.arange(run.count))]
     is_starved = _starved(run)
     if is_starved.any():
-        columns.append(_words("starved", is_starved))
+        columns.append(_word_column("starved", is_starved))
     roles = run.nodes.get("role")
     if roles is not None and len(set(roles.tolist())) > 1:
         columns.append((Quantity("role", "role"), np.array([str(r) for r in roles.tolist()])))
     if "malicious" in run.nodes and run.nodes["malicious"].any():
-        columns.append(_words("malicious", run.nodes["malicious"]))
+        columns.append(_word_column("malicious", run.nodes["malicious"]))
     columns += _had(run) + _learned(run) + _messages(run)
     starved_nodes = frozenset(np.flatnonzero(is_starved).tolist())
     mark = Columns(
@@ -42,10 +42,10 @@ def of_run(run: RunFolder) -> Shown | None:
         marked=starved_nodes,
     )
     table = {quantity.column: cells for quantity, cells in columns}
-    return Shown([Panel(mark, table)], _said(len(starved_nodes)))
+    return Shown([Panel(mark, table)], _starved_sentence(len(starved_nodes)))
 
 
-def _said(starved_nodes: int) -> str:
+def _starved_sentence(starved_nodes: int) -> str:
     """A sentence on nodes that starve; empty where none does."""
     if not starved_nodes:
         return ""
@@ -56,7 +56,7 @@ def _said(starved_nodes: int) -> str:
     )
 
 
-def _words(word: str, chosen: NDArray[np.bool_]) -> _Cells:
+def _word_column(word: str, chosen: NDArray[np.bool_]) -> _Cells:
     """A column with a word at some nodes."""
     return Quantity(word, word), np.where(chosen, word, "")
 
@@ -65,7 +65,7 @@ def _starved(run: RunFolder) -> NDArray[np.bool_]:
     """Return the mask of nodes that starved."""
     if not run.messages:
         return np.zeros(run.count, dtype=np.bool_)
-    came = run.messages["outcome"].among(ARRIVED)
+    came = run.messages["outcome"].isin(ARRIVED)
     got = np.bincount(run.messages["dst"][came].astype(np.int64), minlength=run.count)
     return starved(got[: run.count], run.nodes.get("role"))
 
@@ -96,7 +96,7 @@ def _learned(run: RunFolder) -> list[_Cells]:
     if not rows or not len(rows["t_s"]):
         return []
     main = run.main.name
-    chosen = rows["metric"].among((main,)) & ~rows["stage"].among((RECORDED,))
+    chosen = rows["metric"].isin((main,)) & ~rows["stage"].isin((RECORDED,))
     columns = []
     if chosen.any():
         share = is_share(main)
@@ -128,7 +128,7 @@ def _messages(run: RunFolder) -> list[_Cells]:
     if not rows or not len(rows["src"]):
         return []
     src, dst = rows["src"].astype(np.int64), rows["dst"].astype(np.int64)
-    came = rows["outcome"].among(ARRIVED)
+    came = rows["outcome"].isin(ARRIVED)
     sent, arrived = np.bincount(src, minlength=n), np.bincount(src[came], minlength=n)
     meant, got = np.bincount(dst, minlength=n), np.bincount(dst[came], minlength=n)
     with np.errstate(divide="ignore", invalid="ignore"):

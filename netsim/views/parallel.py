@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from netsim.scenario.labels import shown, written
+from netsim.scenario.labels import shown, toml_text
 from netsim.units import is_number
 from netsim.views import OnPage, Panel, Shown
 from netsim.views.gathering import names
-from netsim.views.gathering.numbers import short
+from netsim.views.gathering.numbers import rounded_list
 from netsim.views.gathering.sweep_tables import SweepTables, described
 from netsim.views.gathering.swept import value_label
 
@@ -25,7 +25,7 @@ def of_sweep(sweep: SweepTables) -> Shown | None:
     """
     table = [(line.values, line.algorithm, line.estimates) for line in sweep.lines][:MOST_LINES]
     keys = list(dict.fromkeys(key for values, _, _ in table for key in values))
-    varied = [key for key in keys if len({written(v[key]) for v, _, _ in table if key in v}) > 1]
+    varied = [key for key in keys if len({toml_text(v[key]) for v, _, _ in table if key in v}) > 1]
     if len(varied) < 2:
         return None
     axes = [_axis(key, [values.get(key) for values, _, _ in table]) for key in varied]
@@ -60,20 +60,20 @@ def _axis(key: str, values: list[Any]) -> dict[str, Any]:
             "values": _short(drawn),
             "is_log": low > 0 and high / low >= 20,
         }
-    told = dict(zip(map(written, known), words_of(known), strict=True))
+    told = dict(zip(map(toml_text, known), words_of(known), strict=True))
     words = list(dict.fromkeys(told.values()))
-    places = [None if value is None else words.index(told[written(value)]) for value in values]
+    places = [None if value is None else words.index(told[toml_text(value)]) for value in values]
     return {"title": names.key(key).title, "values": places, "words": words}
 
 
 def words_of(values: Sequence[Any]) -> list[str]:
     """Swept values in a word each, or in as many as tell them apart."""
-    different = len(set(map(written, values)))
+    different = len(set(map(toml_text, values)))
     for word in (_word_of, value_label):
         words = [word(value) for value in values]
         if len(set(words)) == different:
             return words
-    return [written(value) for value in values]
+    return [toml_text(value) for value in values]
 
 
 def _word_of(value: Any) -> str:
@@ -84,4 +84,4 @@ def _word_of(value: Any) -> str:
 
 
 def _short(values: list[Any]) -> list[Any]:
-    return [None if value is None else short([value], 5)[0] for value in values]
+    return [None if value is None else rounded_list([value], 5)[0] for value in values]

@@ -28,7 +28,7 @@ def of_sweep(sweep: SweepTables) -> Shown | None:
     axes = [swept.SweptAxis.of(key, [line.values[key] for line in lines]) for key in keys]
     order = [list(dict.fromkeys(str(line.values[key]) for line in lines)) for key in keys]
     ticks = [
-        tuple(axis.spelled(words.index(word)) for word in values)
+        tuple(axis.text(words.index(word)) for word in values)
         for axis, values, words in zip(
             axes, order, ([str(line.values[key]) for line in lines] for key in keys), strict=True
         )

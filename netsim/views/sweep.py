@@ -19,7 +19,7 @@ from netsim.views.gathering.comparison import (
     Estimate,
     PointResult,
     are_few,
-    around,
+    spread_in_words,
     tidy_rows,
 )
 from netsim.views.gathering.sweep_tables import SweepTables
@@ -69,7 +69,7 @@ def gather(
     cells = [line.estimates[name] for line in lines for name in shown if name in line.estimates]
     seen = (_seen(cell, side) for cell in cells for side in sides)
     counts = [cell.seeds for cell in seen if cell is not None]
-    told = around(counts, f"{100 * LEVEL:g} % interval")
+    told = spread_in_words(counts, f"{100 * LEVEL:g} % interval")
     axes = {key: SweptAxis.of(key, [line.values[key] for line in lines]) for key in keys}
     panels = [
         _panel(groups, name, axis, lines, side, is_search, told)
@@ -77,8 +77,10 @@ def gather(
         for axis in axes.values()
         for side in sides
     ]
-    about = "\n".join(filter(None, [_about(lines, minus, is_search), definitions(shown)]))
-    return Shown(panels, about, _short(groups, keys, shown, minus), rows=_rows(lines, shown, minus))
+    about = "\n".join(filter(None, [_explanation(lines, minus, is_search), definitions(shown)]))
+    return Shown(
+        panels, about, _summary_rows(groups, keys, shown, minus), rows=_rows(lines, shown, minus)
+    )
 
 
 def _rows(lines: Sequence[PointResult], shown: Sequence[str], minus: str) -> list[Row]:
@@ -168,7 +170,7 @@ def _seen(cell: Estimate | None, minus: str) -> Estimate | None:
     return cell.difference if cell is not None and minus else cell
 
 
-def _about(lines: Sequence[PointResult], minus: str, is_search: bool) -> str:
+def _explanation(lines: Sequence[PointResult], minus: str, is_search: bool) -> str:
     """Return the words that explain marks."""
     counts = sorted({line.seeds for line in lines})
     seeds = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
@@ -179,7 +181,7 @@ def _about(lines: Sequence[PointResult], minus: str, is_search: bool) -> str:
     return f"{over}; differences paired by seed" if minus else over
 
 
-def _short(
+def _summary_rows(
     groups: Mapping[str, Sequence[PointResult]],
     keys: Sequence[str],
     shown: Sequence[str],
@@ -193,15 +195,15 @@ def _short(
     for label, group in groups.items():
         for line in group:
             row: Row = {"curve": label}
-            row |= {axis.axis.title: axis.spelled(places[id(line)]) for axis in axes.values()}
+            row |= {axis.axis.title: axis.text(places[id(line)]) for axis in axes.values()}
             for name in shown:
                 cell = line.estimates.get(name)
                 if cell is None:
                     continue
                 measure = names.measure(name)
-                row[measure.title] = MEASURES[name].spelled(cell.mean, cell.half_width)
+                row[measure.title] = MEASURES[name].text(cell.mean, cell.half_width)
                 if minus and (diff := cell.difference) is not None:
                     told = names.difference(measure, names.method(minus), alone=True)
-                    row[told.title] = MEASURES[name].spelled(diff.mean, diff.half_width, "+")
+                    row[told.title] = MEASURES[name].text(diff.mean, diff.half_width, "+")
             found.append(row)
     return found

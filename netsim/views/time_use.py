@@ -79,7 +79,7 @@ def worked_out(run: RunFolder) -> dict[str, Floats]:
     if rows:  # they last from sending to arrival
         begin, end = rows["t_sent_s"], rows["t_done_s"]
         layers.append((rows["src"], begin, end))
-        came = rows["outcome"].among(ARRIVED)
+        came = rows["outcome"].isin(ARRIVED)
         layers.append((rows["dst"][came], begin[came], end[came]))
     covered: list[Floats] = []
     taken = np.zeros(n)
@@ -138,7 +138,7 @@ def _training(run: RunFolder, off: Spans) -> Spans:
     nothing = np.zeros(0)
     if "what" not in run.wakes or "step_s" not in run.nodes:
         return nothing.astype(np.int64), nothing, nothing
-    jobs = run.wakes["what"].among(("job",))
+    jobs = run.wakes["what"].isin(("job",))
     node, asked = run.wakes["node"][jobs].astype(np.int64), run.wakes["t_s"][jobs]
     lasts = run.wakes["count"][jobs] * np.asarray(run.nodes["step_s"], dtype=np.float64)[node]
     if "delay_s" in run.nodes:

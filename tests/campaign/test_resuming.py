@@ -137,7 +137,7 @@ def resume(folder):
     def call(name):
         told = []
         modules = kinds_of((folder / "own",))
-        run = resuming.found(folder / name, modules)
+        run = resuming.read_unfinished(folder / name, modules)
         resuming.play(run, modules, told.append, None)
         return told
 

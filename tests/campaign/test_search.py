@@ -76,7 +76,7 @@ def test_each_trial_plays_its_seeds_and_is_judged_by_their_mean(begun, play, tmp
     ]
     assert all(j.folder == tmp_path / j.point.label / f"seed-{j.seed}" for j in jobs)
     assert all(j.draft.raw["training"]["learning_rate"] == j.point.values[RATE] for j in jobs)
-    recorded = sweep_results.recorded(tmp_path)
+    recorded = sweep_results.read_trials(tmp_path)
     assert [t["state"] for t in recorded] == ["done"] * 3
     assert recorded[0]["score"] == pytest.approx(goodness(jobs[0]) + 0.005)
     best = best_trials(
@@ -169,7 +169,7 @@ def test_a_search_that_was_interrupted_goes_on_as_it_would_have(begun, play, tmp
         journal.write('{"op_code": 5, "wor')  # killed while it wrote
     after = play(begun(14, search=way))
     assert [(j.point, j.seed) for j in (*before, *after)] == whole
-    assert [t["state"] for t in sweep_results.recorded(tmp_path)] == ["done"] * 14
+    assert [t["state"] for t in sweep_results.read_trials(tmp_path)] == ["done"] * 14
     assert begun(14, search=way).next_job() is None
 
 
@@ -183,7 +183,7 @@ def test_a_trial_that_is_worse_than_half_before_it_is_ended(begun, write_run, tm
         assert goes_on == (k < 6)
         write_run(job.folder / "local", accuracy_validation={"mean": value})
         found.ended(Outcome(job, pruned=not goes_on))
-    assert [t["state"] for t in sweep_results.recorded(tmp_path)] == ["done"] * 6 + ["pruned"]
+    assert [t["state"] for t in sweep_results.read_trials(tmp_path)] == ["done"] * 6 + ["pruned"]
 
 
 def test_a_trial_that_fails_or_measures_nothing_has_no_score(begun, write_run, tmp_path):
@@ -193,7 +193,7 @@ def test_a_trial_that_fails_or_measures_nothing_has_no_score(begun, write_run, t
     write_run(job.folder / "local", accuracy_validation={"mean": None})
     found.ended(Outcome(job))
     assert found.next_job() is None
-    assert [(t["state"], t["score"]) for t in sweep_results.recorded(tmp_path)] == [
+    assert [(t["state"], t["score"]) for t in sweep_results.read_trials(tmp_path)] == [
         ("failed", None)
     ] * 2
 

@@ -147,25 +147,25 @@ def test_what_is_not_done_is_named_with_its_state(tmp_path, write_run):
 
 def test_a_whole_sweep_waits_for_no_part_and_no_other_sweep(tmp_path, monkeypatch):
     out = tmp_path / "out"
-    with sweep_folder.opened(out, *said(), (1, 2)) as (top, new):
+    with sweep_folder.open_sweep(out, *said(), (1, 2)) as (top, new):
         assert (top, new) == (out, True)
         other = dataclasses.replace(folder_lock.holder(out / ".parts" / "1-of-2"), pid=1)
         monkeypatch.setattr(folder_lock, "holder", lambda folder: other)
         with (
             pytest.raises(FolderBusyError, match="plays part 1-of-2 of this sweep"),
-            sweep_folder.opened(out, *said(), None),
+            sweep_folder.open_sweep(out, *said(), None),
         ):
             pass
     monkeypatch.undo()
-    with sweep_folder.opened(out, *said(), None) as (_, new):
+    with sweep_folder.open_sweep(out, *said(), None) as (_, new):
         assert not new
 
 
 def test_parts_share_a_folder(tmp_path):
     out = tmp_path / "out"
     with (
-        sweep_folder.opened(out, *said(), (1, 2)) as (_, first),
-        sweep_folder.opened(out, *said(), (2, 2)) as (_, second),
+        sweep_folder.open_sweep(out, *said(), (1, 2)) as (_, first),
+        sweep_folder.open_sweep(out, *said(), (2, 2)) as (_, second),
     ):
         assert first
         assert not second
@@ -176,7 +176,7 @@ def test_a_folder_of_something_else_takes_no_sweep(tmp_path):
     for only in (None, (1, 2)):
         with (
             pytest.raises(ScenarioError, match="is not empty"),
-            sweep_folder.opened(tmp_path, *said(), only),
+            sweep_folder.open_sweep(tmp_path, *said(), only),
         ):
             pass
 

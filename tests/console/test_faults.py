@@ -390,7 +390,7 @@ def test_a_folder_that_is_taken_between_two_looks_is_not_called_unfinished(tmp_p
     (tmp_path / "scenario.toml").write_text("")
     assert "holds an unfinished run" in runner.out_problem(tmp_path)
     looks = iter([None, "somebody writes into it"])
-    monkeypatch.setattr(runner, "_taken", lambda *_: next(looks))
+    monkeypatch.setattr(runner, "_lock_message", lambda *_: next(looks))
     assert runner.out_problem(tmp_path) == "somebody writes into it"
 
 

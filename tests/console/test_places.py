@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from netsim.console.app import app
-from netsim.recording.whole_files import place_problem, whole
+from netsim.recording.whole_files import place_problem, written_whole
 
 ROOT = str(Path(__file__).parents[2])
 SCENARIO = """\
@@ -98,7 +98,7 @@ def test_what_could_not_be_made_whole_is_not_there(tmp_path, kind):
             (partial / "half").write_text("")
         raise ZeroDivisionError
 
-    with pytest.raises(ZeroDivisionError), whole(tmp_path / "new.json") as partial:
+    with pytest.raises(ZeroDivisionError), written_whole(tmp_path / "new.json") as partial:
         fill(partial)
     assert list(tmp_path.iterdir()) == []
 

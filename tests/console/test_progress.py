@@ -61,7 +61,7 @@ def test_progress_tells_speed_accuracy_and_the_end_of_each_algorithm(console):
 
 def test_what_is_done_before_the_first_event_and_after_the_last_shows_on_a_terminal_alone(console):
     with watched(console) as watch:
-        watch.doing("reading digits")
+        watch.announce("reading digits")
         if console.is_terminal:
             watch._bars.refresh()
         watch(Entry("a"), step_at(0.0, doing="first evaluation"))

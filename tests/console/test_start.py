@@ -153,12 +153,12 @@ def test_names_read_from_files_are_those_of_the_classes():
     names = listing.names_alone()
     for name, package in listing.families().items():
         members = shipped_family(package, tag_of(package))
-        abouts = [listing.about(sys.modules[c.__module__]) for c in members.values()]
+        abouts = [listing.docstring_line(sys.modules[c.__module__]) for c in members.values()]
         assert [(c.name, c.about) for c in names[name]()] == list(
             zip(members, abouts, strict=True)
         ), name
     modules = component_files.shipped().algorithms
-    abouts = [listing.about(module) for module in modules.values()]
+    abouts = [listing.docstring_line(module) for module in modules.values()]
     assert [(c.name, c.about) for c in names["algorithms"]()] == list(
         zip(modules, abouts, strict=True)
     )

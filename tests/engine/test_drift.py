@@ -246,7 +246,9 @@ def test_a_run_that_was_broken_off_after_a_drift_goes_on_as_if_it_had_not_been(
     monkeypatch.delenv("BREAK")
     signal.signal(signal.SIGINT, before)
     modules = kinds_of((own,))
-    resuming.play(resuming.found(tmp_path / "cut", modules), modules, lambda _: None, None)
+    resuming.play(
+        resuming.read_unfinished(tmp_path / "cut", modules), modules, lambda _: None, None
+    )
     summaries = [run_folder.summary(tmp_path / name) for name in ("whole", "cut")]
     for key in ("event_log_sha256", "parameters_sha256", "drift", "accuracy"):
         assert summaries[0][key] == summaries[1][key]

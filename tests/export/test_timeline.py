@@ -15,8 +15,8 @@ import pytest
 from netsim import engine, scenario, world
 from netsim.export import formats
 from netsim.export.timeline import counters
-from netsim.export.timeline.chrome import lanes, opened
-from netsim.recording.node_states import STATES, both, union, without
+from netsim.export.timeline.chrome import lanes, open_writer
+from netsim.recording.node_states import STATES, intersect, subtract, union
 from netsim.recording.recorder import Recorder
 from netsim.recording.schema import RECORDED
 
@@ -230,7 +230,7 @@ def test_means_over_nodes_are_over_all_nodes(tmp_path):
     ):  # fmt: skip
         recorder.metric(at_s * 10**9, node, "accuracy", stage, value, 1, 0, 0.0)
     recorder.close()
-    with opened(tmp_path / "t.json", {}) as writer:
+    with open_writer(tmp_path / "t.json", {}) as writer:
         (folder / "nodes.parquet").unlink(missing_ok=True)
         pd.DataFrame({"node": [0, 1]}).to_parquet(folder / "nodes.parquet")
         counters.write(folder, writer, "accuracy")
@@ -286,5 +286,5 @@ def test_stretches_add_up():
         for begin, end in others:
             taken[begin:end] = True
         assert covered.max(initial=0) <= 1
-        assert (without(some, others) @ [-1, 1]).sum() == (covered * ~taken).sum()
-        assert (both(some, union(others)) @ [-1, 1]).sum() == (covered * taken).sum()
+        assert (subtract(some, others) @ [-1, 1]).sum() == (covered * ~taken).sum()
+        assert (intersect(some, union(others)) @ [-1, 1]).sum() == (covered * taken).sum()

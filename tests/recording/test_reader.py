@@ -33,7 +33,7 @@ def test_a_run_that_goes_on_has_come_as_far_as_its_last_record(folder):
     run = RunFolder.begun(folder)
     assert (run.state, run.end_s, run.end_ns, run.count) == ("running", 3.0, 3 * NS_PER_S, 2)
     assert run.messages["kind"].names == ("Model",)
-    assert np.flatnonzero(run.messages["outcome"].among(("delivered",))).tolist() == [0]
+    assert np.flatnonzero(run.messages["outcome"].isin(("delivered",))).tolist() == [0]
     with pytest.raises(ScenarioError, match=r'state = "running": only a run that has ended'):
         RunFolder.ended(folder)
 

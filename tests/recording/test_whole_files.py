@@ -10,7 +10,7 @@ import pytest
 from netsim.engine.checkpoints.journal import Journal
 from netsim.errors import AlteredError, FolderError, ScenarioError
 from netsim.recording import checksums, folder_lock
-from netsim.recording.whole_files import recorded, write_text, write_whole, written_into
+from netsim.recording.whole_files import collect_digests, write_text, write_whole, written_into
 
 
 def names_while_written(path):
@@ -47,7 +47,7 @@ def test_a_failure_leaves_the_file_that_was_there(tmp_path):
 
 
 def test_what_was_written_is_known_from_memory(tmp_path):
-    with recorded(tmp_path):
+    with collect_digests(tmp_path):
         (tmp_path / "table").mkdir()
         write_text(tmp_path / "table" / "part", "rows")
         (tmp_path / "table" / "part").write_text("others")
@@ -60,7 +60,7 @@ def test_what_was_written_is_known_from_memory(tmp_path):
 def test_what_is_not_as_written_is_named(tmp_path, harm):
     part = tmp_path / "table" / "part"
     part.parent.mkdir()
-    with recorded(tmp_path):
+    with collect_digests(tmp_path):
         write_text(part, "rows")
         written = dict(written_into(tmp_path))
     checksums.require_as_written(tmp_path, written)

@@ -61,7 +61,7 @@ def test_shares_of_stretches_add_up_to_the_seconds_of_each_state(run):
 def test_it_stands_on_paper_on_the_page_and_in_the_terminal(run):
     shown = activity.of_run(run)
     with plot_style.style():
-        figure = marks.drawn(shown).figure
+        figure = marks.draw(shown).figure
     assert [axes.get_title(loc="left") for axes in figure.axes[:3]] == ["train", "transmit", "off"]
     assert len(figure.axes) == 4  # and one colour bar
     panels = section(shown, activity.TITLE)["panels"]

@@ -22,7 +22,7 @@ def drawn(folders, metrics=("accuracy",), against=("time",), sheet=COLUMN, **mor
     ask = Ask(tuple(metrics), on_paper=not sheet.has_heading, against=tuple(against), **more)
     with plot_style.style(sheet):
         shown = accuracy.of_runs([RunFolder.ended(folder) for folder in folders], ask)
-        return marks.drawn(shown, sheet=sheet)
+        return marks.draw(shown, sheet=sheet)
 
 
 def per_seed(folders, metric="accuracy"):

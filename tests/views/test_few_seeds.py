@@ -37,7 +37,7 @@ def response(found: SweepTables, minus: str):
     lines = found.lines_to(minus)
     shown = sweep.gather(lines, ["accuracy"], minus)
     with plot_style.style(COLUMN):
-        drawn = marks.drawn(shown, sheet=COLUMN)
+        drawn = marks.draw(shown, sheet=COLUMN)
     return drawn, section(shown, "Response")
 
 
@@ -149,7 +149,7 @@ def runs(tmp_path, written):
 def test_captions_of_curves_say_what_is_drawn(runs, curves, seeds, on_paper, on_page):
     shown = accuracy.of_runs(runs(curves, seeds), Ask(("accuracy",), on_paper=True))
     with plot_style.style(COLUMN):
-        drawn = marks.drawn(shown, sheet=COLUMN)
+        drawn = marks.draw(shown, sheet=COLUMN)
     kinds = ("thin lines", "dots", "band", "bars")
     assert [kind for kind in kinds if f"{kind}:" in note_of(drawn)] == [on_paper.split(":")[0]]
     assert on_paper in note_of(drawn)
@@ -193,5 +193,5 @@ def test_numbers_of_seeds_are_told_in_words():
         (4, 1): "bars: s",
     }
     for counts, words in told.items():
-        found = comparison.around(counts, "s")
+        found = comparison.spread_in_words(counts, "s")
         assert (None if found is None else found.drawn("dots", "bars")) == words

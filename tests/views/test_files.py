@@ -26,7 +26,7 @@ def make(tmp_path, written):
         sheet = paper(width)
         with plot_style.style(sheet):
             ask = Ask(("accuracy",), paired_to=paired_to, on_paper=True)
-            drawn = marks.drawn(accuracy.of_runs(runs, ask), sheet=sheet)
+            drawn = marks.draw(accuracy.of_runs(runs, ask), sheet=sheet)
         return drawn, numbers.write(drawn, path, form, with_table=True)
 
     return draw

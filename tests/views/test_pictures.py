@@ -141,7 +141,7 @@ def test_the_map_has_places_links_and_walls(tmp_path, written):
     )
     assert node_map.outlines(tmp_path / "a").shape == (4, 2)
     with plot_style.style():
-        figure = marks.drawn(node_map.of_run(RunFolder(tmp_path / "a"))).figure
+        figure = marks.draw(node_map.of_run(RunFolder(tmp_path / "a"))).figure
     panel = figure.axes[0]
     assert len(panel.patches) == 1
     assert [text.get_text() for text in panel.texts] == ["0", "1", "2"]

@@ -48,7 +48,7 @@ def draw(played, paired_to=None, show=("accuracy",), **more):
     folder, design, _ = played
     lines = comparison.compare_points(folder, design, paired_to)
     with plot_style.style(COLUMN):
-        return marks.drawn(sweep.gather(lines, show, paired_to or "", **more), sheet=COLUMN)
+        return marks.draw(sweep.gather(lines, show, paired_to or "", **more), sheet=COLUMN)
 
 
 def test_differences_are_to_the_method_named_seed_by_seed(played):

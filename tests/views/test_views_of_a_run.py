@@ -15,7 +15,7 @@ from netsim.views import (
     on_page,
     time_use,
 )
-from netsim.views.gathering.numbers import evenly, short
+from netsim.views.gathering.numbers import evenly, rounded_list
 from netsim.views.network import spring
 
 
@@ -240,8 +240,14 @@ def test_a_broken_table_is_named_and_the_others_are_shown(tmp_path, write_run):
 
 
 def test_numbers_are_short():
-    assert short(np.array([0.123456, 1234.567, 3.0, np.nan, 1e-9])) == [0.1235, 1235, 3, None, 1e-9]
-    assert short(np.array([[1, 2], [3, 4]])) == [[1, 2], [3, 4]]
+    assert rounded_list(np.array([0.123456, 1234.567, 3.0, np.nan, 1e-9])) == [
+        0.1235,
+        1235,
+        3,
+        None,
+        1e-9,
+    ]
+    assert rounded_list(np.array([[1, 2], [3, 4]])) == [[1, 2], [3, 4]]
 
 
 def test_places_are_spread_evenly_with_both_ends():

@@ -64,9 +64,9 @@ def command(
                     found.timing_only,
                     watch,
                     components=components or (),
-                    doing=None if watch is None else watch.doing,
+                    doing=None if watch is None else watch.announce,
                     ending=ending,
-                    fork=found.told,
+                    fork=found.record,
                 )
             if not quiet:
                 _tell(found, made[0], ending)

@@ -84,10 +84,10 @@ def command(
 
             papers.show(measure)
             return
-        _print(_found(what, components or (), keys), keys)
+        _print(_groups_named(what, components or (), keys), keys)
 
 
-def _found(what: str, components: Sequence[Path], keys: bool) -> dict[str, list[Choice]]:
+def _groups_named(what: str, components: Sequence[Path], keys: bool) -> dict[str, list[Choice]]:
     """The groups that a word names, by name.
 
     Parameters
@@ -297,7 +297,10 @@ def _scenarios() -> list[Choice]:
 
 def _algorithms(modules: Mapping[str, Any]) -> list[Choice]:
     return _with_common(
-        [Choice(name, about(module), _keys(module.Params)) for name, module in modules.items()]
+        [
+            Choice(name, docstring_line(module), _keys(module.Params))
+            for name, module in modules.items()
+        ]
     )
 
 
@@ -348,7 +351,7 @@ def _chosen() -> tuple[Chosen, ...]:
     return tuple(mark for _, mark in marked_keys(Scenario, registry.Choice))
 
 
-def about(module: Any) -> str:
+def docstring_line(module: Any) -> str:
     """The first line of a module's docstring, or nothing."""
     return str(vars(module).get("__doc__") or "").strip().partition("\n")[0].strip()
 

@@ -143,7 +143,7 @@ def plot(
 
     with plot_style.style(sheet):
         try:
-            drawn = marks.drawn(_gathered(paths, view, ask), sheet=sheet)
+            drawn = marks.draw(_gathered(paths, view, ask), sheet=sheet)
         except marks.OnPageOnlyError as error:
             raise ScenarioError(f"--as {view}: {error}; --format text prints tables") from None
         return numbers.write(drawn, out, form, with_table)
@@ -238,7 +238,7 @@ def _measures_of(folder: Path, lines: Any, named: Sequence[str]) -> list[str]:
         If one is no measure, or no run has it.
     """
     from netsim.recording.summary_fields import MEASURES
-    from netsim.recording.summary_fields import named as measure_named
+    from netsim.recording.summary_fields import measure_name as measure_named
 
     there = [name for name in MEASURES if any(name in line.estimates for line in lines)]
     if not named:
@@ -344,7 +344,7 @@ def _require_free(out: Path, with_table: bool, overwrite: bool) -> None:
     require_place(out, "--out")
     if out.is_dir():
         raise ScenarioError(f"--out {one_line(out)}: is a folder; name a file, such as figure.pdf")
-    for path in numbers.beside(out, with_table):
+    for path in numbers.output_paths(out, with_table):
         if path.exists() and not overwrite:
             raise ScenarioError(
                 f"{one_line(path)}: is there already; name another file with --out, or replace it "

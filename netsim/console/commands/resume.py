@@ -90,7 +90,7 @@ def command(
                 )
             sweeping.go_on(run, folders, quiet, report is not False, watch)
             return
-        found = resume.found(run, modules, with_changes, engine, actors)
+        found = resume.read_unfinished(run, modules, with_changes, engine, actors)
         if not quiet:
             progress.announce(console, found.scenario)
         has_page = found.command.report if report is None else report
@@ -101,7 +101,7 @@ def command(
         names = [entry.name for entry in found.scenario.algorithm]
         with (
             folder_lock.held(run, take_over=True),
-            live.shown(watch, names, folders, console.warn) as page,
+            live.live_page(watch, names, folders, console.warn) as page,
         ):
             if page is not None:
                 page.begin(run)

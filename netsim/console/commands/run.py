@@ -97,7 +97,7 @@ def command(
                 return made[0] / algorithm if len(played.algorithm) > 1 else made[0]
 
             names = [entry.name for entry in played.algorithm]
-            with live.shown(watch, names, folders, console.warn) as page:
+            with live.live_page(watch, names, folders, console.warn) as page:
 
                 def make_folder() -> Path:
                     if force_new:
@@ -112,7 +112,9 @@ def command(
 
                 with (
                     progress.watched(console, played, quiet) as shown,
-                    tracker.told(writers, own, live.write_every_s(page), console.warn) as observers,
+                    tracker.observers_of(
+                        writers, own, live.write_every_s(page), console.warn
+                    ) as observers,
                 ):
                     told = shown if page is None else page.told_with(shown)
                     ended = runner.play(
@@ -124,7 +126,7 @@ def command(
                         components=folders,
                         check=check,
                         observers=observers,
-                        doing=None if told is None else told.doing,
+                        doing=None if told is None else told.announce,
                         ending=ending.RunEnding(played, figures, report, page),
                         warn=None if quiet else console.warn,
                     )

@@ -154,17 +154,17 @@ def options(
         Naming every option that is malformed.
     """
     from netsim.campaign.sweep_results import measures_named
-    from netsim.scenario.draft import parse_value, said, split_values
+    from netsim.scenario.draft import in_words, parse_value, split_values
 
     table: dict[str, Any] = {}
     problems: list[str] = []
     for text in over:
         key, _, values = text.partition("=")
         if not values:
-            problems.append(f"{said('--over', text)}: is not of the form key.path=value,value")
+            problems.append(f"{in_words('--over', text)}: is not of the form key.path=value,value")
         if key in table.get("over", {}):
             problems.append(
-                f"{said('--over', text)}: {one_line(key[:60])} is there already; list all its "
+                f"{in_words('--over', text)}: {one_line(key[:60])} is there already; list all its "
                 "values at once"
             )
         table.setdefault("over", {})[key] = split_values(values)
@@ -172,8 +172,8 @@ def options(
         key, _, span = text.partition("=")
         if key in table.get("draw", {}):
             problems.append(
-                f"{said('--draw', text)}: {one_line(key[:60])} is there already; say all of it at "
-                "once"
+                f"{in_words('--draw', text)}: {one_line(key[:60])} is there already; say all of it "
+                "at once"
             )
         low, _, rest = span.partition(":")
         high, _, log = rest.partition(":")
@@ -181,7 +181,7 @@ def options(
             table.setdefault("draw", {})[key] = split_values(span)
         elif not (low and high) or log not in ("", "log"):
             problems.append(
-                f"{said('--draw', text)}: is not of the form key.path=low:high[:log] or =a,b,c"
+                f"{in_words('--draw', text)}: is not of the form key.path=low:high[:log] or =a,b,c"
             )
         else:
             limits = {"low": parse_value(low), "high": parse_value(high), "log": log == "log"}
@@ -190,11 +190,11 @@ def options(
         if seeds is not None:
             table["seeds"] = _seeds(seeds)
     except ScenarioError as error:
-        problems.append(f"{said('--seeds', seeds or '')}: {error}")
+        problems.append(f"{in_words('--seeds', seeds or '')}: {error}")
     except ValueError:
         problems.append(
-            f"{said('--seeds', seeds or '')}: is neither a range such as 0:5 nor a list such as "
-            "0,3,7"
+            f"{in_words('--seeds', seeds or '')}: is neither a range such as 0:5 nor a list "
+            "such as 0,3,7"
         )
     try:
         if show is not None:
@@ -228,13 +228,13 @@ def part(text: str | None) -> tuple[int, int] | None:
     """
     if text is None:
         return None
-    from netsim.scenario.draft import said
+    from netsim.scenario.draft import in_words
 
     which, _, parts = text.partition("/")
     numbers = len(text) < 20 and which.isdecimal() and parts.isdecimal()
     if not (numbers and 1 <= int(which) <= int(parts)):
         raise ScenarioError(
-            f"{said('--only', text)}: is not of the form I/N with I from 1 to N, such as 3/8: "
+            f"{in_words('--only', text)}: is not of the form I/N with I from 1 to N, such as 3/8: "
             "every eighth run, beginning with the third"
         )
     return int(which), int(parts)

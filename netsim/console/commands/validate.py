@@ -31,7 +31,9 @@ def command(
         # first: if all scenarios are right, that is the answer.
         if not world and not components and stand_ins.in_their_place():
             try:
-                told = [_told(name, changes, _named_kinds(name, changes)) for name in scenarios]
+                told = [
+                    _description(name, changes, _named_kinds(name, changes)) for name in scenarios
+                ]
             except (Exception, stand_ins.StandInUsedError):
                 stand_ins.begin_again()
             for text in told:
@@ -43,14 +45,14 @@ def command(
         kinds, problems = kinds_of(folders), []
         for name in scenarios:
             try:
-                terminal.out().print(_told(name, changes, kinds, folders, world))
+                terminal.out().print(_description(name, changes, kinds, folders, world))
             except ScenarioError as error:
                 problems += str(error).splitlines()
         if problems:
             raise ScenarioError("\n".join(problems))
 
 
-def _told(
+def _description(
     name: str,
     sets: Sequence[str],
     kinds: Any,

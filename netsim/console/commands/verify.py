@@ -35,11 +35,11 @@ def command(
         for folder in dict.fromkeys((run, *folders)):
             try:
                 if folder not in folders:
-                    same &= _told(verify.verify_files(folder, folders))
+                    same &= _print_report(verify.verify_files(folder, folders))
                     continue
                 with progress.watched(terminal.err(), quiet=not rerun) as watch:
                     report = verify.verify(folder, modules, assignments(data=data), rerun, watch)
-                same &= _told(report)
+                same &= _print_report(report)
             except ScenarioError as error:
                 unchecked += str(error).splitlines()
         if unchecked and same:
@@ -50,7 +50,7 @@ def command(
             raise typer.Exit(terminal.FAILED)
 
 
-def _told(report: "Report") -> bool:
+def _print_report(report: "Report") -> bool:
     """Print what was found of a folder; whether all is as it was."""
     if not (report.same or report.notes or report.differences):
         return True

@@ -49,10 +49,10 @@ class Value(NamedTuple):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel as an array, which is not copied on its way as the bytes of a tensor are."""
-        return _come, (self.tensor.numpy(), self.layout)
+        return _received_value, (self.tensor.numpy(), self.layout)
 
 
-def _come(array: NDArray[Any], layout: int) -> Value:
+def _received_value(array: NDArray[Any], layout: int) -> Value:
     """A value that has arrived, in memory of its own: that of an object store is shared."""
     tensor = torch.empty(array.shape, dtype=torch.from_numpy(np.empty(0, array.dtype)).dtype)
     np.copyto(tensor.numpy(), array)
@@ -85,7 +85,7 @@ class Failure(NamedTuple):
         return cls(position, type(error).__name__, str(error))
 
     @property
-    def told(self) -> str:
+    def message_line(self) -> str:
         """The error in a line."""
         return f"{self.kind}: {self.message}"
 
@@ -245,7 +245,7 @@ class ShardActor:
             self._open(self._kit)
         except Exception as error:  # whatever a user's files raise; told where the run is
             return Failure.of(error)
-        return self.about()
+        return self.location()
 
     def _open(self, kit: Kit) -> None:
         equipment.require_alike(kit.made_with)
@@ -272,7 +272,7 @@ class ShardActor:
         self._backend.divergences.passed_on = self._note
         self._began_s = time.process_time()
 
-    def about(self) -> About:
+    def location(self) -> About:
         """Say where this is."""
         return About(socket.gethostname(), os.getpid(), equipment.processor())
 

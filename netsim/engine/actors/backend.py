@@ -127,9 +127,9 @@ class Actors:
         return self._divergences
 
     @property
-    def about(self) -> Sequence[About]:
+    def location(self) -> Sequence[About]:
         """Return each actor in words."""
-        return self._pool.about
+        return self._pool.location
 
     @property
     def ways(self) -> Actors:

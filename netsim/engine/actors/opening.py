@@ -8,7 +8,7 @@ from netsim.backends.dispatch import Routes
 from netsim.engine import equipment, ray_cluster
 from netsim.engine.actors.actor import Kit
 from netsim.engine.actors.backend import Actors
-from netsim.engine.actors.ray_pool import opened
+from netsim.engine.actors.ray_pool import start_pool
 from netsim.learning.shards import Shards
 from netsim.registry import modules_of
 from netsim.scenario import to_toml
@@ -62,7 +62,7 @@ def with_actors(
         common = threads, chosen, equipment.made_with()
         return [Kit(text, entry.name, sources, lies, some, *common) for some in shares]
 
-    pool = opened(kits, run.actors, threads, gpus)
+    pool = start_pool(kits, run.actors, threads, gpus)
     return Actors(pool, name, homes_of(sizes, pool.size), shards, layouts)
 
 

@@ -89,12 +89,12 @@ class RayPool:
         try:
             self._actors += [self._class.remote(kit) for kit in kits]
             calls = [actor.begin.remote() for actor in self._actors]
-            self.about: list[About] = [self._begun(*one) for one in enumerate(calls)]
+            self.location: list[About] = [self._wait_for_start(*one) for one in enumerate(calls)]
         except BaseException:
             self.close()
             raise
 
-    def _begun(self, number: int, call: Handle) -> About:
+    def _wait_for_start(self, number: int, call: Handle) -> About:
         """An actor in words, once it has begun; one that dies meanwhile is begun anew.
 
         Parameters
@@ -131,7 +131,7 @@ class RayPool:
             refused = found.error()
             if isinstance(refused, NetsimError):
                 raise refused
-            raise ComputeError(f'[run] engine = "ray": an actor can\'t begin: {found.told}')
+            raise ComputeError(f'[run] engine = "ray": an actor can\'t begin: {found.message_line}')
         return found
 
     def call(self, actor: int, method: str, *given: Any) -> Handle:
@@ -171,7 +171,7 @@ class RayPool:
 
     def replaced(self) -> list[int]:
         """Begin a new actor in place of each that is gone; their numbers."""
-        calls = [actor.about.remote() for actor in self._actors]
+        calls = [actor.location.remote() for actor in self._actors]
         lost = []
         for number, call in enumerate(calls):
             try:
@@ -182,7 +182,7 @@ class RayPool:
             self._actors[number] = self._class.remote(self._kits[number])
         calls = [self._actors[number].begin.remote() for number in lost]
         for number, call in zip(lost, calls, strict=True):
-            self.about[number] = self._begun(number, call)
+            self.location[number] = self._wait_for_start(number, call)
         return lost
 
     def close(self) -> None:
@@ -199,7 +199,7 @@ class RayPool:
         ray_cluster.leave()
 
 
-def opened(
+def start_pool(
     kits: Callable[[int], Sequence[Kit]], actors: int | str, cpus: float, gpus: float
 ) -> RayPool:
     """Begin the actors of a run.

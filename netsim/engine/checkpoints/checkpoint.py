@@ -191,14 +191,14 @@ def write_cells(
         for (dtype, shape, strides), some in alike.items()
     )
 
-    return groups, _written(
+    return groups, _write_file(
         path, lambda: (b for some in alike.values() for b in _bytes_of(some, brought))
     )
 
 
 def write_numbers(path: Path, numbers: Sequence[np.ndarray]) -> WrittenFile:
     """Write arrays of float64 one after the other; `path` as of `write_cells`."""
-    return _written(path, lambda: (a.astype("<f8", copy=False).tobytes() for a in numbers))
+    return _write_file(path, lambda: (a.astype("<f8", copy=False).tobytes() for a in numbers))
 
 
 def read_numbers(folder: Path, file: WrittenFile) -> np.ndarray:
@@ -313,7 +313,7 @@ def _bytes_of(
         yield rows.cpu().contiguous().view(-1).view(torch.uint8).numpy().data
 
 
-def _written(path: Path, pieces: Callable[[], Iterable[bytes | memoryview]]) -> WrittenFile:
+def _write_file(path: Path, pieces: Callable[[], Iterable[bytes | memoryview]]) -> WrittenFile:
     size = 0
 
     def write(file: RawIOBase) -> None:

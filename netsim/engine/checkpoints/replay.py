@@ -53,7 +53,7 @@ class CheckpointReplay:
         self._when_there = when_there
         self.for_scheduler = Replay(numbers, {*checkpoint.pending, *checkpoint.again})
 
-    def ahead(self, events: int, evaluations: int) -> int:
+    def events_until_look(self, events: int, evaluations: int) -> int:
         """Return the number of events until the next look; 0: the checkpoint is reached.
 
         Parameters

@@ -101,7 +101,7 @@ class Invariant:
     def watch(self) -> None:
         """Ask to be told of what happens; called before the first event, with `--check` only."""
 
-    def during(self, now_ns: int) -> None:
+    def at_evaluation(self, now_ns: int) -> None:
         """Check now; called at every evaluation, with `--check` only.
 
         Raises
@@ -168,12 +168,12 @@ class Checks:
             for invariant in self._invariants:
                 invariant.watch()
 
-    def during(self, now_ns: int) -> None:
+    def at_evaluation(self, now_ns: int) -> None:
         """Check at an evaluation, where that was asked for."""
         if self._thorough:
             self._run.recorder.flush_messages()
             for invariant in self._invariants:
-                invariant.during(now_ns)
+                invariant.at_evaluation(now_ns)
 
     def after(self, summary: Mapping[str, Any]) -> None:
         """Check at the end of the run."""

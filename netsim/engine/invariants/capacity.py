@@ -60,7 +60,7 @@ class Capacity(Invariant):
         )
         self.run.recorder.watch_messages(self._rows)
 
-    def during(self, now_ns: int) -> None:
+    def at_evaluation(self, now_ns: int) -> None:
         self._compare_all()
 
     def after(self, summary: Mapping[str, Any]) -> None:

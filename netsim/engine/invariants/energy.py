@@ -33,7 +33,7 @@ class Energy(Invariant):
     def watch(self) -> None:
         self._thorough = True
 
-    def during(self, now_ns: int) -> None:
+    def at_evaluation(self, now_ns: int) -> None:
         spent_j = [self.run.meter.spent_j(parts.id, now_ns) for parts in self.run.parts]
         for node, (now, before) in enumerate(zip(spent_j, self._spent_j, strict=True)):
             if now < before and differ(now, before, LEAST_J):

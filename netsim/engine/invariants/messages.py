@@ -9,7 +9,7 @@ from netsim.engine.invariants import Invariant
 class Messages(Invariant):
     """Every message that a node has sent has ended once, or is in flight."""
 
-    def during(self, now_ns: int) -> None:
+    def at_evaluation(self, now_ns: int) -> None:
         self._compare(now_ns, self.run.recorder.messages_ended)
 
     def after(self, summary: Mapping[str, Any]) -> None:

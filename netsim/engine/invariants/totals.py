@@ -36,7 +36,7 @@ class Totals(Invariant):
             at_ns = int(rows["t_done_s"][i])
             self.broken(f"node {node}", at_ns, "bits transmitted in a row", bits, 0)
 
-    def during(self, now_ns: int) -> None:
+    def at_evaluation(self, now_ns: int) -> None:
         recorder, link = self.run.recorder, self.run.link
         bits = [link.bits_transmitted_by(parts.id) for parts in self.run.parts]
         for node, (now, before) in enumerate(zip(bits, self._bits, strict=True)):

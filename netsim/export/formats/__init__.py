@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from netsim.errors import ScenarioError
 from netsim.links.radio.phy.budget import LinkBudget
 from netsim.links.radio.table import Radio
-from netsim.recording.whole_files import require_place, whole
+from netsim.recording.whole_files import require_place, written_whole
 from netsim.registry import did_you_mean, public_modules
 from netsim.rng import Streams
 from netsim.topology.mobility import HighTrack, StraightTrack, Track
@@ -240,7 +240,7 @@ def _written(
     if path.exists():
         raise ScenarioError(f"--out {path}: is there already; name another file")
     try:
-        with whole(path) as partial:
+        with written_whole(path) as partial:
             write(module, partial)
     except OSError as error:
         raise ScenarioError(f"--out {path}: can't be written: {error.strerror}") from error

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from netsim.export.timeline import counters, messages
-from netsim.export.timeline.chrome import Writer, lanes, opened, process_of
+from netsim.export.timeline.chrome import Writer, lanes, open_writer, process_of
 from netsim.recording import node_states as states
 from netsim.recording import run_folder
 from netsim.recording.node_states import Spans, nanoseconds
@@ -39,7 +39,7 @@ def write_run(folder: Path, path: Path) -> None:
     }
     told = run_folder.nodes(folder)
     roles = told["role"].tolist() if "role" in told else ["node"] * len(told["node"])
-    with opened(path, about) as writer:
+    with open_writer(path, about) as writer:
         writer.process(counters.NETWORK, "network")
         for node, role in enumerate(roles):
             name = f"node {node}" + ("" if role == "node" else f" ({role})")

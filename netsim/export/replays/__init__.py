@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from netsim.errors import ScenarioError
 from netsim.export.formats import Layout
 from netsim.recording import run_folder
-from netsim.recording.whole_files import require_place, whole
+from netsim.recording.whole_files import require_place, written_whole
 from netsim.registry import did_you_mean, public_modules
 from netsim.scenario.tables import Scenario
 
@@ -127,7 +127,7 @@ def write(run: Run, wanted: str, folder: Path | None) -> tuple[Path, list[str]]:
     if folder.exists():
         raise ScenarioError(f"--out {folder}: is there already; name another folder")
     try:
-        with whole(folder) as partial:
+        with written_whole(folder) as partial:
             differs: list[str] = module.write(run, partial)
     except OSError as error:
         raise ScenarioError(f"--out {folder}: can't be written: {error.strerror}") from error

@@ -79,7 +79,7 @@ class Writer:
         lasts_ns = max(end_ns - begin_ns, SHORTEST_NS)
         told = "" if not args else f',"args":{json.dumps(args, separators=(",", ":"))}'
         self._put(
-            f'"ph":"X","pid":{pid},"tid":{tid},"ts":{_at(begin_ns)},"dur":{_us(lasts_ns)},'
+            f'"ph":"X","pid":{pid},"tid":{tid},"ts":{_at(begin_ns)},"dur":{_microseconds(lasts_ns)},'
             f'"name":{_text(name)}{told}'
         )
 
@@ -135,7 +135,7 @@ class Writer:
 
 
 @contextmanager
-def opened(path: Path, about: Mapping[str, Any]) -> Iterator[Writer]:
+def open_writer(path: Path, about: Mapping[str, Any]) -> Iterator[Writer]:
     """A writer of events to a file; one whose name ends in `.gz` is packed.
 
     Parameters
@@ -185,7 +185,7 @@ def _at(time_ns: int) -> str:
     return f"{time_ns // 1000}.{time_ns % 1000:03d}01"
 
 
-def _us(lasts_ns: int) -> str:
+def _microseconds(lasts_ns: int) -> str:
     return f"{lasts_ns // 1000}.{lasts_ns % 1000:03d}"
 
 

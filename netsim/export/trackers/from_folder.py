@@ -71,5 +71,5 @@ def points(folder: Path) -> Iterator[scalars.Point]:
             yield scalars.Point(scalars.of_spending(bits, airtime_s), t_s, bits)
         if t_s in measured:
             event = EvaluationEvent("", t_s, measured[t_s])
-            yield scalars.Point(evaluations.told(event, bits), t_s, bits)
+            yield scalars.Point(evaluations.final_numbers(event, bits), t_s, bits)
     yield from evaluations.rest()

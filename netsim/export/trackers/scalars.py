@@ -72,7 +72,7 @@ class Evaluations:
         self._counts: dict[str, list[int]] = {}
         self._due: dict[str, list[tuple[int, Point]]] = {}
 
-    def told(self, event: EvaluationEvent, bits: int) -> dict[str, float]:
+    def final_numbers(self, event: EvaluationEvent, bits: int) -> dict[str, float]:
         """The numbers of an evaluation that are known to be final.
 
         Parameters

@@ -111,7 +111,7 @@ class Tracker:
     def evaluation(self, event: EvaluationEvent) -> None:
         """Write what was measured."""
         self._turn_to(event.algorithm)
-        self._write(self._evaluations.told(event, self._bits), event.t_s)
+        self._write(self._evaluations.final_numbers(event, self._bits), event.t_s)
 
     def _write(self, found: Mapping[str, float], t_s: float) -> None:
         for writer in list(self._writers):
@@ -168,7 +168,7 @@ class Tracker:
 
 
 @contextmanager
-def told(
+def observers_of(
     writers: Sequence[Open],
     own: Callable[[str], Path],
     write_every_s: float | None,

@@ -86,7 +86,7 @@ def are_few(seeds: int) -> bool:
     return 1 < seeds < FEWEST
 
 
-def around(seeds: Iterable[int], spread_is: str) -> Around | None:
+def spread_in_words(seeds: Iterable[int], spread_is: str) -> Around | None:
     """The meaning of what figures draw around means over so many seeds each.
 
     Parameters
@@ -521,16 +521,16 @@ def estimates(runs: Mapping[int, Row], others: Mapping[int, Row]) -> dict[str, E
     """
     cells = {}
     for name in MEASURES:
-        said = _said(name, runs.values(), runs)
+        said = _values_by_seed(name, runs.values(), runs)
         if not said or any(_is_spoilt(name, row) for row in runs.values()):
             continue  # a mean over the seeds that did not diverge would be of the lucky ones
-        differences = _differences(said, _said(name, others.values(), others))
+        differences = _differences(said, _values_by_seed(name, others.values(), others))
         difference = Estimate(tuple(differences)) if differences else None
         cells[name] = Estimate(tuple(said.values()), difference)
     return cells
 
 
-def _said(name: str, rows: Iterable[Row], seeds: Iterable[int]) -> dict[int, float]:
+def _values_by_seed(name: str, rows: Iterable[Row], seeds: Iterable[int]) -> dict[int, float]:
     """A measure by seed, of the runs that have it."""
     both = zip(seeds, rows, strict=True)
     return {seed: found for seed, row in both if (found := row.get(name)) is not None}

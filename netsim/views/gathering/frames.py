@@ -276,8 +276,8 @@ def compare(
     if not pairs:
         raise ScenarioError(
             f"compare: no two runs have the same {', '.join(_keys(runs, others))}: here "
-            f"{_said(runs, others)}, there {_said(others, runs)}; compare runs of the same seeds, "
-            'or one algorithm each, as in run["mine"].compare(other["fedavg"])'
+            f"{_runs_named(runs, others)}, there {_runs_named(others, runs)}; compare runs of the "
+            'same seeds, or one algorithm each, as in run["mine"].compare(other["fedavg"])'
         )
     both = [side for pair in pairs for side in pair]
     having = _those_having(both, f"metric {metric}", has)
@@ -308,7 +308,7 @@ def _keys(runs: Sequence[RunFolder], others: Sequence[RunFolder]) -> list[str]:
     return [k for k in labels_of(runs) if k in there and not (alone and k == "algorithm")]
 
 
-def _said(runs: Sequence[RunFolder], others: Sequence[RunFolder]) -> str:
+def _runs_named(runs: Sequence[RunFolder], others: Sequence[RunFolder]) -> str:
     keys = _keys(runs, others)
     return "; ".join(dict.fromkeys(", ".join(f"{k} {r.labels[k]}" for k in keys) for r in runs))
 

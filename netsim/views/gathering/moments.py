@@ -23,12 +23,12 @@ def off_spans(run: RunFolder) -> tuple[Ints, Floats, Floats]:
     what = run.wakes.get("what")
     if what is None:
         return np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0)
-    switched = what.among(("on", "off"))
+    switched = what.isin(("on", "off"))
     nodes, times = run.wakes["node"][switched].tolist(), run.wakes["t_s"][switched].tolist()
     since: dict[int, float] = {}
     met: set[int] = set()
     rows: list[tuple[int, float, float]] = []
-    for node, t_s, off in zip(nodes, times, what.among(("off",))[switched].tolist(), strict=True):
+    for node, t_s, off in zip(nodes, times, what.isin(("off",))[switched].tolist(), strict=True):
         if off:
             since[node] = t_s
         elif node in since or node not in met:

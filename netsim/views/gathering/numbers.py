@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from netsim.views import Row, Table
 
 
-def short(values: ArrayLike, digits: int = 4) -> list[Any]:
+def rounded_list(values: ArrayLike, digits: int = 4) -> list[Any]:
     """Numbers for JSON, rounded to so many significant digits; None where they are not finite.
 
     Parameters
@@ -58,7 +58,7 @@ def evenly(count: int, most: int) -> NDArray[np.int64]:
     return np.unique(np.round(np.linspace(0, count - 1, most)).astype(np.int64))
 
 
-def spelled(value: Any) -> str:
+def cell_text(value: Any) -> str:
     """A cell of a table: numbers to four digits, `-` where there is none."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return "-"

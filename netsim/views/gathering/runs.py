@@ -128,7 +128,7 @@ def shown_of(name: str, runs: Sequence[RunFolder], ask: Ask, before: str = "") -
             _require_one_task(runs)
         shown = view.of_runs(runs, ask)
     elif hasattr(view, "of_run"):
-        shown = _beside(name, runs)
+        shown = _side_by_side(name, runs)
     else:
         raise ScenarioError(f"{before}{name} shows a sweep; name the folder of one")
     if shown is None:
@@ -137,7 +137,7 @@ def shown_of(name: str, runs: Sequence[RunFolder], ask: Ask, before: str = "") -
     return shown
 
 
-def _beside(name: str, runs: Sequence[RunFolder]) -> Shown | None:
+def _side_by_side(name: str, runs: Sequence[RunFolder]) -> Shown | None:
     """The panels of every run that has any, its label over them where there are several."""
     panels, about = [], ""
     told = labels([run.folder for run in runs], [run.summary for run in runs])

@@ -82,7 +82,7 @@ class SweptAxis:
             return "log" if min(at) > 0 else "symlog"
         return "linear"
 
-    def spelled(self, place: int) -> str:
+    def text(self, place: int) -> str:
         """One of the values in the unit of the axis."""
         value = self.values[place]
         return tick(value / self.axis.per) if self.is_number else value_label(value)

@@ -71,7 +71,7 @@ def save(shown: Shown, heading: str, path: Path) -> Path:
     path : Path
     """
     with plot_style.style():
-        return plot_style.save(marks.drawn(shown, heading).figure, path)
+        return plot_style.save(marks.draw(shown, heading).figure, path)
 
 
 def draw_comparison(parent: Path, folders: Sequence[Path]) -> list[Path]:

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from netsim.views import Column, Columns, OnPage, Panel, Printed, Quantity, Sentences, Shown
-from netsim.views.gathering.numbers import spelled
+from netsim.views.gathering.numbers import cell_text
 
 MOST_ROWS = 60
 """Of one panel; the rest is counted."""
@@ -185,7 +185,7 @@ def tables(shown: Shown) -> list[WrappedTable]:
         return [WrappedTable(shown.printed)]
     if shown.short:
         names = list(dict.fromkeys(name for row in shown.short for name in row))
-        cells = {name: [spelled(row.get(name)) for row in shown.short] for name in names}
+        cells = {name: [cell_text(row.get(name)) for row in shown.short] for name in names}
         return [_table(cells, shown.about_printed)]
     made = [
         _of_panel(panel, shown.about_printed)
@@ -193,7 +193,7 @@ def tables(shown: Shown) -> list[WrappedTable]:
         if panel.table and not isinstance(panel.mark, OnPage | Sentences)
     ]
     return made or [
-        _table({k: [spelled(v) for v in cells.tolist()] for k, cells in panel.table.items()}, "")
+        _table({k: [cell_text(v) for v in cells.tolist()] for k, cells in panel.table.items()}, "")
         for panel in shown.panels
         if panel.table
     ]
@@ -231,7 +231,7 @@ def _named(panel: Panel, name: str) -> Quantity:
 
 def _column(cells: NDArray[Any], scale: float) -> list[str]:
     is_number = cells.dtype.kind in "iuf"
-    return [spelled(scale * v if is_number and scale != 1 else v) for v in cells.tolist()]
+    return [cell_text(scale * v if is_number and scale != 1 else v) for v in cells.tolist()]
 
 
 def _table(cells: dict[str, Sequence[str]] | dict[str, list[str]], note: str) -> WrappedTable:

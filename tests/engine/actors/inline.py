@@ -40,8 +40,8 @@ class InlinePool:
         self._open: list[Call] = []
 
     @property
-    def about(self) -> list[About]:
-        return [actor.about() for actor in self._actors if actor is not None]
+    def location(self) -> list[About]:
+        return [actor.location() for actor in self._actors if actor is not None]
 
     def call(self, actor: int, method: str, *given: Any) -> Call:
         arguments = [g.result if isinstance(g, Call) else g for g in given]

@@ -138,7 +138,7 @@ def test_a_list_of_checksums_that_is_set_aside_hides_nothing(journal, tmp_path):
     checksums.write(tmp_path)
     aside = journal.go_on(journal.read().checkpoint)
     assert {p.name for p in aside.iterdir()} == {"earlier_checksums.json"}
-    assert list(checksums.apart(tmp_path)) == []
+    assert list(checksums.inner_folders(tmp_path)) == []
     assert list(checksums.files(tmp_path)) == ["journal/set_aside-1/earlier_checksums.json"]
 
 

@@ -69,7 +69,7 @@ def play(observers, algorithm):
 
 
 def test_each_algorithm_has_a_writer_that_is_told_in_order(own):
-    with tracker.told([Kept], own, None, print) as observers:
+    with tracker.observers_of([Kept], own, None, print) as observers:
         play(observers, "dpsgd")
         (own("dpsgd") / "summary.json").write_text(
             json.dumps({"accuracy": {"mean": 0.5}, "messages": {"sent": 7}})
@@ -94,7 +94,7 @@ def test_each_algorithm_has_a_writer_that_is_told_in_order(own):
 
 def test_a_dashboard_that_fails_is_left_out_and_the_run_goes_on(own):
     warnings = []
-    with tracker.told([Kept], own, None, warnings.append) as observers:
+    with tracker.observers_of([Kept], own, None, warnings.append) as observers:
         play(observers, "broken")
     assert len(warnings) == 1
     assert "is told no more: OSError: disk full" in warnings[0]

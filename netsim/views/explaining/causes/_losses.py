@@ -35,7 +35,7 @@ def lost_to(run: Evidence, outcome: str, name: str, why: str, more: str = "") ->
     lost = run.shown(f'int((messages.outcome == "{outcome}").sum())', int(ended_so.sum()))
     share = share_lost(run, outcome)
     text = f"{name}: {percent(share)} of all messages ({lost:,} of {len(run.messages):,}) {why}."
-    text += _whom(run, outcome, lost, share) + more
+    text += _most_affected_node(run, outcome, lost, share) + more
     return [harm(share, text, run.queries())]
 
 
@@ -45,7 +45,7 @@ def share_lost(run: Evidence, outcome: str) -> float:
     return float(run.shown(f'(messages.outcome == "{outcome}").mean()', ended_so.mean()))
 
 
-def _whom(run: Evidence, outcome: str, lost: int, share: float) -> str:
+def _most_affected_node(run: Evidence, outcome: str, lost: int, share: float) -> str:
     """Name the node that most of the losses concern, if there is one."""
     messages = run.messages
     picked = messages[messages.outcome == outcome]

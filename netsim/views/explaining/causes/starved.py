@@ -51,7 +51,7 @@ def find(run: Evidence) -> list[Finding]:
         f"Starved: {listed(sorted(worst))} got {_range(list(got.values()))}, the median node "
         f"{median:,.0f}. "
     )
-    text += " ".join(f"{_why(run, node).capitalize()}." for node in worst[:_MOST])
+    text += " ".join(f"{_reason(run, node).capitalize()}." for node in worst[:_MOST])
     return [harm(share, text, run.queries())]
 
 
@@ -60,7 +60,7 @@ def _range(many: list[int]) -> str:
     return count(low, "message") if low == high else f"{low:,} to {high:,} messages"
 
 
-def _why(run: Evidence, node: int) -> str:
+def _reason(run: Evidence, node: int) -> str:
     code = f"messages[messages.dst == {node}].outcome.value_counts().to_dict()"
     found = run.messages[run.messages.dst == node].outcome.value_counts()
     fates = run.shown(code, found.to_dict())

@@ -10,7 +10,7 @@ from netsim.errors import one_line
 from netsim.recording.csv_files import csv_text
 from netsim.recording.whole_files import write_text
 from netsim.views import Row
-from netsim.views.gathering.numbers import spelled
+from netsim.views.gathering.numbers import cell_text
 from netsim.views.render.figure import style as plot_style
 
 _MARKED = re.compile(r"[|`]|\](?=[(\[:])")
@@ -38,7 +38,7 @@ class Drawn:
     about: str
 
 
-def beside(path: Path, with_table: bool) -> list[Path]:
+def output_paths(path: Path, with_table: bool) -> list[Path]:
     """The files that `write` makes: the figure, its numbers as CSV, and a table if wanted."""
     return [path, path.with_suffix(".csv"), *([path.with_suffix(".md")] if with_table else [])]
 
@@ -65,7 +65,7 @@ def write(drawn: Drawn, path: Path, form: str, with_table: bool) -> list[Path]:
     FolderError
         If a file can't be written.
     """
-    files = beside(path, with_table)
+    files = output_paths(path, with_table)
     plot_style.save(drawn.figure, path, form, plot_style.PAPER_DPI)
     write_text(files[1], csv_text(drawn.rows))
     if with_table:
@@ -76,12 +76,14 @@ def write(drawn: Drawn, path: Path, form: str, with_table: bool) -> list[Path]:
 def markdown(drawn: Drawn) -> str:
     """The short table and what its numbers are."""
     columns = list(dict.fromkeys(name for row in drawn.short for name in row))
-    lines = [[plain(name) for name in columns], ["---"] * len(columns)]
-    lines += [[plain(spelled(row.get(name))) for name in columns] for row in drawn.short]
+    lines = [[escape_markdown(name) for name in columns], ["---"] * len(columns)]
+    lines += [
+        [escape_markdown(cell_text(row.get(name))) for name in columns] for row in drawn.short
+    ]
     table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-    return f"{table}\n\n{plain(drawn.about)}\n"
+    return f"{table}\n\n{escape_markdown(drawn.about)}\n"
 
 
-def plain(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """A text from outside as it may stand in Markdown: no link, no tag, no other cell."""
     return _MARKED.sub(r"\\\g<0>", one_line(text)).replace("<", "&lt;")

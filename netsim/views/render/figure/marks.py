@@ -62,7 +62,7 @@ class OnPageOnlyError(ScenarioError):
     """A view that no figure can show: a table, or a mark with controls."""
 
 
-def drawn(shown: Shown, heading: str = "", sheet: Sheet = SCREEN) -> Drawn:
+def draw(shown: Shown, heading: str = "", sheet: Sheet = SCREEN) -> Drawn:
     """Draw a view; to be called, and the figure saved, inside `style.style(sheet)`.
 
     Parameters
@@ -92,7 +92,7 @@ def drawn(shown: Shown, heading: str = "", sheet: Sheet = SCREEN) -> Drawn:
             on.set_xlabel(layout.wrapped(on.get_xlabel(), figure, columns))
             on.set_ylabel(layout.wrapped_once(on.get_ylabel()))
     _colour_bars(panels, axes, figure)
-    told = shown.told([word for panel in panels if (word := _around(panel))])
+    told = shown.about_with([word for panel in panels if (word := _spread_words(panel))])
     note = _note(shown, told)
     if sheet.width_in is None:
         if entries or note:
@@ -110,7 +110,7 @@ def drawn(shown: Shown, heading: str = "", sheet: Sheet = SCREEN) -> Drawn:
     return Drawn(figure, rows, short, shown.about_printed)
 
 
-def _around(panel: Panel) -> str:
+def _spread_words(panel: Panel) -> str:
     """The meaning of what is drawn around means; empty where nothing is."""
     mark = panel.mark
     if isinstance(mark, Response) and mark.around is not None:
@@ -206,7 +206,7 @@ def _cells(panel: Panel, on: Axes, _entries: Entries, _places: Mapping[str, int]
     plot_style.heatmap(on, cells, mark.block, top, mark.low)
     for axis, words in zip((on.yaxis, on.xaxis), mark.ticks or (), strict=False):
         step = -(-len(words) // _MOST_TICKS)
-        axis.set_ticks(range(0, len(words), step), [_short(word) for word in words[::step]])
+        axis.set_ticks(range(0, len(words), step), [_shorten(word) for word in words[::step]])
     if mark.ticks is not None:
         on.set_aspect("auto")
     if mark.order:
@@ -368,7 +368,7 @@ def _band(
         fill: dict[str, Any] = {"facecolor": (colour, 0.12), "edgecolor": (colour, 0.6)}
         on.fill_between(x, ends[0], ends[1], linewidth=0.5, linestyle=look["linestyle"], **fill)
         return [*ends]
-    at, aside = _beside(x, place)
+    at, aside = _marked_points(x, place)
     below, above = y - ends[0], ends[1] - y
     on.errorbar(
         x[at] + aside, y[at], [below[at], above[at]], linestyle="none", color=colour,
@@ -394,12 +394,12 @@ def _seeds(on: Axes, x: Floats, each: Floats, look: dict[str, Any], place: tuple
     if place[1] <= _MOST_BANDS:
         on.plot(x, each.T, color=colour, alpha=0.55, linewidth=0.7, zorder=2)
         return
-    at, aside = _beside(x, place)
+    at, aside = _marked_points(x, place)
     dots: dict[str, Any] = {"marker": ".", "markersize": 3.5, "linestyle": "none", "zorder": 2}
     on.plot(x[at] + aside, each[:, at].T, color=colour, **dots)
 
 
-def _beside(x: Floats, place: tuple[int, int]) -> tuple[NDArray[np.intp], float]:
+def _marked_points(x: Floats, place: tuple[int, int]) -> tuple[NDArray[np.intp], float]:
     """Choose the points with marks around them, and how far these stand from the curve."""
     step = max(1, len(x) // _BARS)
     at = np.arange(len(x) - 1, 0, -step)  # the first one would stand on the axis
@@ -439,7 +439,7 @@ def _response(panel: Panel, on: Axes, entries: Entries, places: Mapping[str, int
         mine = table["curve"] == name
         if mine.any():
             at = table[mark.x.column][mine].tolist()
-            x = np.array(swept_axis.beside(on, at, k, len(mark.curves)))
+            x = np.array(swept_axis.offset_marks(on, at, k, len(mark.curves)))
             values = scale * table[mark.y.column][mine], half[mine]
             entries.setdefault(name, _marks(mark, on, x, values, places[name]))
             each = [mark.each[row] for row in np.flatnonzero(mine).tolist()]
@@ -526,7 +526,7 @@ def _shares(panel: Panel, on: Axes, entries: Entries, _places: Mapping[str, int]
     for row, words in mark.told.items():
         box: Any = {"facecolor": "white", "alpha": 0.85, "linewidth": 0, "pad": 1.5}
         on.text(2, rows.index(row), words, va="center_baseline", fontsize=7.5, bbox=box)
-    on.set_yticks(range(len(rows)), [_short(row) for row in rows])
+    on.set_yticks(range(len(rows)), [_shorten(row) for row in rows])
     on.invert_yaxis()
     on.set_xlim(0, 100)
     on.set_xlabel(mark.y.title)
@@ -575,7 +575,7 @@ _DRAWERS: dict[type, Callable[[Panel, Axes, Entries, Mapping[str, int]], None]] 
 }  # fmt: skip
 
 
-def _short(word: object) -> str:
+def _shorten(word: object) -> str:
     """Return a label, cut where an axis has no room for it."""
     text = str(word)
     return text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 3]}..."

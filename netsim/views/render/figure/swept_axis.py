@@ -29,7 +29,7 @@ def set_up(axis: Response, panel: Axes, narrow: bool = False) -> None:
     """
     panel.set_xlabel(axis.x.title)
     if axis.words:
-        _words(axis.words, panel, narrow)
+        _label_ticks(axis.words, panel, narrow)
     else:
         _numbers(axis, panel)
 
@@ -59,7 +59,7 @@ def _numbers(axis: Response, panel: Axes) -> None:
     panel.set_xlim(*(float(v) for v in ends))
 
 
-def _words(ticks: Sequence[str], panel: Axes, narrow: bool) -> None:
+def _label_ticks(ticks: Sequence[str], panel: Axes, narrow: bool) -> None:
     panel.set_xticks(range(len(ticks)), ticks)
     letters = len(ticks) * max(len(line) for text in ticks for line in text.split("\n"))
     if letters > (26 if narrow else 40):
@@ -67,7 +67,7 @@ def _words(ticks: Sequence[str], panel: Axes, narrow: bool) -> None:
     panel.set_xlim(-0.5, len(ticks) - 0.5)
 
 
-def beside(panel: Axes, x: Sequence[float], place: int, count: int) -> list[float]:
+def offset_marks(panel: Axes, x: Sequence[float], place: int, count: int) -> list[float]:
     """Return places of marks at which their bars hide no others at the same values.
 
     Parameters

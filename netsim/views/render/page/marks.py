@@ -20,7 +20,7 @@ from netsim.views import (
     Shares,
     Shown,
 )
-from netsim.views.gathering.numbers import short
+from netsim.views.gathering.numbers import rounded_list
 from netsim.views.render.colours import COLOURS_OF, FATES
 
 _MOST_BANDS = 3
@@ -32,7 +32,7 @@ def section(shown: Shown, title: str) -> dict[str, Any] | None:
     panels = [_panel(panel) for panel in shown.panels if panel.on_page]
     if not panels:
         return None
-    about = shown.told([word for panel in shown.panels if (word := _around(panel))])
+    about = shown.about_with([word for panel in shown.panels if (word := _spread_words(panel))])
     made = {"title": title, "about": about, "panels": panels}
     marks = [panel.mark for panel in shown.panels]
     curves = {mark.curves for mark in marks if isinstance(mark, Response)}
@@ -43,7 +43,7 @@ def section(shown: Shown, title: str) -> dict[str, Any] | None:
     return made
 
 
-def _around(panel: Panel) -> str:
+def _spread_words(panel: Panel) -> str:
     """The meaning of what is drawn around means; empty where nothing is."""
     mark = panel.mark
     if isinstance(mark, Response) and mark.around is not None:
@@ -67,7 +67,7 @@ def _panel(panel: Panel) -> dict[str, Any]:
     return {"mark": type(mark).__name__.lower(), "data": {"title": panel.title, **data}}
 
 
-def _told(quantity: Quantity) -> dict[str, str]:
+def _quantity_fields(quantity: Quantity) -> dict[str, str]:
     return {"label": quantity.label, "unit": quantity.unit}
 
 
@@ -87,11 +87,11 @@ def _cells(mark: Cells, panel: Panel) -> dict[str, Any]:
         "nodes": mark.nodes,
         "row": mark.row.label,
         "column": mark.column.label,
-        "value": _told(mark.value),
+        "value": _quantity_fields(mark.value),
         "missing": mark.missing,
         "top": mark.top,
         "at": place[known].tolist(),
-        "values": short(values[known], 3),
+        "values": rounded_list(values[known], 3),
     }
 
 
@@ -104,7 +104,7 @@ def _lines(mark: Lines, panel: Panel) -> dict[str, Any]:
     def values(found: NDArray[np.float64], mine: NDArray[np.bool_]) -> list[Any]:
         made = np.full(len(x), np.nan)
         made[place[mine]] = mark.y.scale * found
-        return short(made, 5)
+        return rounded_list(made, 5)
 
     lines: list[dict[str, Any]] = []
     has_room, has_bands = _has_room(mark, panel), False
@@ -124,8 +124,8 @@ def _lines(mark: Lines, panel: Panel) -> dict[str, Any]:
     kinds = ["bands"] * has_bands + ["single seeds"] * bool(mark.each)
     left_out = "" if has_room else " and ".join(kinds).capitalize()
     return {
-        "x": {**_told(mark.x), "values": short(x, 7)},
-        "y": _told(mark.y),
+        "x": {**_quantity_fields(mark.x), "values": rounded_list(x, 7)},
+        "y": _quantity_fields(mark.y),
         "axis": mark.axis,
         "is_log": mark.is_log,
         "silent": mark.silent,
@@ -148,11 +148,11 @@ def _layers(mark: Layers, panel: Panel) -> dict[str, Any]:
         values = mark.y.scale * table[mark.y.column][mine]
         found = np.bincount(key, values, len(layers) * len(x)).reshape(len(layers), len(x))
         whole = table[mark.y.column].dtype.kind in "iu"
-        heights.append(short(found.astype(np.int64) if whole else found))
+        heights.append(rounded_list(found.astype(np.int64) if whole else found))
     known = COLOURS_OF[mark.colours]
     return {
-        "x": {**_told(mark.x), "values": short(x, 7)},
-        "y": _told(mark.y),
+        "x": {**_quantity_fields(mark.x), "values": rounded_list(x, 7)},
+        "y": _quantity_fields(mark.y),
         "width": mark.width,
         "layers": [{"name": word, "colour": known.get(word, "")} for word in layers],
         "by": None if mark.by is None else {"label": mark.by.label, "words": by},
@@ -172,12 +172,12 @@ def _shares(mark: Shares, panel: Panel) -> dict[str, Any]:
         rows.append(
             {
                 "name": name,
-                "shares": short(mark.y.scale * table[mark.y.column][mine]),
-                "counts": short(table[mark.counts][mine]),
+                "shares": rounded_list(mark.y.scale * table[mark.y.column][mine]),
+                "counts": rounded_list(table[mark.counts][mine]),
             }
         )
     layers = [{"name": word, "colour": FATES.get(word, "")} for word in words]
-    return {"y": _told(mark.y), "layers": layers, "rows": rows}
+    return {"y": _quantity_fields(mark.y), "layers": layers, "rows": rows}
 
 
 def _response(mark: Response, panel: Panel) -> dict[str, Any]:
@@ -190,20 +190,20 @@ def _response(mark: Response, panel: Panel) -> dict[str, Any]:
             {
                 "name": name,
                 "points": table["point"][mine].tolist(),
-                "x": short(table[mark.x.column][mine], 6),
-                "mean": short(mark.y.scale * table[mark.y.column][mine], 5),
-                "half": short(mark.y.scale * table["half_width"][mine]),
-                "seeds": short(table["seeds"][mine]),
+                "x": rounded_list(table[mark.x.column][mine], 6),
+                "mean": rounded_list(mark.y.scale * table[mark.y.column][mine], 5),
+                "half": rounded_list(mark.y.scale * table["half_width"][mine]),
+                "seeds": rounded_list(table["seeds"][mine]),
                 "each": [
-                    short([mark.y.scale * value for value in mark.each[row]])
+                    rounded_list([mark.y.scale * value for value in mark.each[row]])
                     for row in np.flatnonzero(mine).tolist()
                 ],
             }
         )
     return {
-        "x": _told(mark.x),
-        "y": _told(mark.y),
-        "at": short(sorted(set(mark.at)), 6),
+        "x": _quantity_fields(mark.x),
+        "y": _quantity_fields(mark.y),
+        "at": rounded_list(sorted(set(mark.at)), 6),
         "words": list(mark.words),
         "scale": mark.scale,
         "joined": mark.joined,
@@ -218,7 +218,7 @@ def _columns(mark: Columns, panel: Panel) -> dict[str, Any]:
         cells = panel.table[quantity.column]
         is_word = cells.dtype.kind in "US"
         scale = quantity.scale
-        values = cells.tolist() if is_word else short(cells if scale == 1 else scale * cells)
+        values = cells.tolist() if is_word else rounded_list(cells if scale == 1 else scale * cells)
         about = mark.about.get(quantity.column, "")
         columns.append(
             {"key": quantity.column, "title": quantity.label, "unit": quantity.unit,
@@ -241,11 +241,11 @@ def _sentences(mark: Sentences, panel: Panel) -> dict[str, Any]:
 def _points(mark: Points, panel: Panel) -> dict[str, Any]:
     table, y = panel.table, mark.y.scale
     return {
-        "x": {**_told(mark.x), "values": short(table[mark.x.column])},
-        "y": {**_told(mark.y), "values": short(y * table[mark.y.column])},
-        "half": short(y * table[mark.around]),
-        "of": {**_told(mark.of), "values": short(table[mark.of.column])},
-        "level": short(y * mark.over_all),
+        "x": {**_quantity_fields(mark.x), "values": rounded_list(table[mark.x.column])},
+        "y": {**_quantity_fields(mark.y), "values": rounded_list(y * table[mark.y.column])},
+        "half": rounded_list(y * table[mark.around]),
+        "of": {**_quantity_fields(mark.of), "values": rounded_list(table[mark.of.column])},
+        "level": rounded_list(y * mark.over_all),
         "says": [mark.bars, mark.level],
     }
 

@@ -8,7 +8,7 @@ from typing import Any
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import run_warnings
 from netsim.recording.as_written import require_tables
-from netsim.recording.reader import Places, RunFolder, nowhere
+from netsim.recording.reader import Places, RunFolder, no_positions
 from netsim.recording.schema import TABLES
 from netsim.recording.summary_fields import divergence
 from netsim.recording.unlike_runs import made_unlike
@@ -31,7 +31,7 @@ class Entry:
 
 
 def gather(
-    folder: Path, places: Places = nowhere, is_live: bool = False, is_requested: bool = False
+    folder: Path, places: Places = no_positions, is_live: bool = False, is_requested: bool = False
 ) -> Entry:
     """All that the page shows of one run.
 
@@ -166,7 +166,7 @@ def content(
 def report(
     folders: Sequence[Path],
     out: Path,
-    places: Callable[[Path], Places] = lambda _: nowhere,
+    places: Callable[[Path], Places] = lambda _: no_positions,
     missing: Sequence[str] = (),
     is_requested: bool = True,
 ) -> None:
