@@ -80,6 +80,8 @@ class Availability:
                     self.off.add(node)
                 self._plan(node)
         self.off |= self._empty
+        for node in sorted(self.off):
+            recorder.switched(env.now, node, False)
 
     def add_listener(self, action: Callable[[int, bool], object]) -> None:
         """Call `action(node, on)` after every switch from now on, in the order of these calls."""

@@ -82,8 +82,6 @@ def open_network(
     )
     distance_m = distances(world.positions_m, world.track, world.heights_m)
     watched = recorder.intervals
-    if watched is not None:
-        watched.begin_off(availability.off)
     meter = (EnergyMeter if watched is None else partial(WatchedMeter, watched))(
         clock,
         scenario.energy,

@@ -4,8 +4,6 @@ Radios and processors are told at its start until when a work lasts, and told ag
 short. So a piece waits here until its end has come, and is a row of the table from then on.
 """
 
-from collections.abc import Iterable
-
 from netsim.recording.parquet_parts import Parts
 from netsim.recording.schema import COMPUTE, OFF, TRAIN, IntervalRow
 
@@ -29,10 +27,6 @@ class Intervals:
         self._open: dict[tuple[int, str], list[Piece]] = {}
         self._off_since_ns: dict[int, int] = {}
         self._paused: dict[tuple[int, str], list[Piece]] = {}
-
-    def begin_off(self, nodes: Iterable[int]) -> None:
-        """Note which nodes are off at the beginning."""
-        self._off_since_ns.update(dict.fromkeys(nodes, 0))
 
     def works(self, now_ns: int, node: int, what: str, from_ns: int, to_ns: int) -> None:
         """A processor works between two instants; pauses of its node are left out.

@@ -27,7 +27,7 @@ _AXES = (
 
 
 def of_run(run: RunFolder) -> Shown | None:
-    """By metric its times, its nodes, and (nodes, times) of its value and of what was spent.
+    """Return, by metric, times, nodes, and (nodes, times) of its value and of what was spent.
 
     The main metric is the first of at most `MOST_METRICS`.
     """

@@ -22,7 +22,7 @@ MOST_TIMES = 80
 
 
 def of_sweep(sweep: SweepTables) -> Shown | None:
-    """By point and algorithm the mean over seeds of the mean over nodes; spread over seeds.
+    """Return, by point and algorithm, means over seeds and nodes; spread over seeds.
 
     Few seeds are there themselves, see `comparison.FEWEST`.
     """

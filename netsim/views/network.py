@@ -28,7 +28,7 @@ _CHANGED = 5e-4
 
 
 def of_run(run: RunFolder) -> Shown | None:
-    """Moments, places, messages by link, weights, and who is off; None without links or places."""
+    """Return moments, places, messages by link, weights, who is off; None without any of these."""
     if run.count < 1:
         return None
     ends_s = moments(run)

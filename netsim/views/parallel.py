@@ -19,7 +19,7 @@ _RESULTS = 3
 
 
 def of_sweep(sweep: SweepTables) -> Shown | None:
-    """Axes and one line per point and algorithm; None where fewer than two keys vary.
+    """Return axes and one line per point and algorithm; None where fewer than two keys vary.
 
     An axis has numbers, and is logarithmic where they span much, or has words with their order.
     """

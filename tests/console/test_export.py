@@ -46,6 +46,13 @@ def test_what_can_not_be_exported_is_refused(netsim, run, arguments, problem):
     assert problem in result.stderr
 
 
+def test_what_is_exported_of_an_unfinished_run_says_so(netsim, run):
+    (run / "done" / "status.json").write_text('{"state": "interrupted", "virtual_s": 3.0}')
+    result = netsim("export", "done", "--as", "timeline", "--out", "t")
+    assert result.exit_code == 0
+    assert result.stderr == "t: the run is not done (interrupted): as far as it came\n"
+
+
 @pytest.mark.parametrize("form", ["gains", "ns2", "timeline"])
 def test_a_step_without_effect_is_told(netsim, run, form):
     """Nothing moves in it: gains are those of the start, and ways have no samples."""

@@ -45,7 +45,7 @@ WIRES = {name: table for name, table in WIFI.items() if name not in ("radio", "n
 def exported(tmp_path):
     """A scenario played and exported: the run folder, that of the export, `replay.json`."""
 
-    def play(tables, step_s=1.0):
+    def play(tables, step_s=None):
         scenario = from_dict(tables, "quick")
         run, out = tmp_path / "run", tmp_path / "out"
         engine.play(world.build(scenario), scenario.algorithm[0], folder=run, timing_only=True)

@@ -25,7 +25,7 @@ def table(view, run):
 
 
 def data(view, run):
-    """What a browser draws a view's own mark from."""
+    """The data from which a browser draws a view's own mark."""
     return view.of_run(run).panels[0].mark.data
 
 

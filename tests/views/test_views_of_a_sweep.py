@@ -36,7 +36,7 @@ NAMES = {"a": "X 1, kind one", "b": "X 100, kind two", "dpsgd": "D-PSGD", "local
 
 
 def data(view, sweep):
-    """What a browser draws a view's own mark from."""
+    """The data from which a browser draws a view's own mark."""
     return view.of_sweep(sweep).panels[0].mark.data
 
 

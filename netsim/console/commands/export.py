@@ -88,7 +88,7 @@ def export(
     from netsim import views
     from netsim.campaign.places import data_folder
     from netsim.export import formats, replays
-    from netsim.recording import run_folder
+    from netsim.recording import run_folder, status
     from netsim.recording.reader import begun_folders
     from netsim.recording.summary import run_folders
     from netsim.rng import Streams
@@ -106,8 +106,10 @@ def export(
     if step_s is not None and not step_s >= 1e-9:
         raise ScenarioError(f"--step {step_s:g}: must be at least 1e-9 s")
     if form is not None and formats.tells_what_happened(form):
-        path = formats.write_run(_only(begun_folders(run), run), form, out)
-        return path, _unread(step_s, set())
+        folder = _only(begun_folders(run), run)
+        state = status.read(folder).get("state", "done")
+        cut = [] if state == "done" else [f"the run is not done ({state}): as far as it came"]
+        return formats.write_run(folder, form, out), [*cut, *_unread(step_s, set())]
     folders = run_folders(run)
     kinds = kinds_of(components)
     folder = folders[0] if simulator is None else _only(folders, run)
