@@ -96,7 +96,7 @@ def test_a_failing_run_names_the_algorithms_line_and_keeps_its_folder(netsim, he
     assert result.exit_code == 1
     assert "the run failed: node " in result.stderr
     assert "ValueError: on purpose" in result.stderr
-    assert 'alone.py:18 in on_wakeup: raise ValueError("on purpose")' in result.stderr
+    assert 'alone.py:19 in on_wakeup: raise ValueError("on purpose")' in result.stderr
     assert "what was written stays readable: runs/s" in result.stderr
     assert "Traceback" not in result.stderr
     assert json.loads((here / "runs/s/status.json").read_text())["state"] == "failed"

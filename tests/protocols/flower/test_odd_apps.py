@@ -304,16 +304,18 @@ def test_a_server_that_waits_for_clients_that_there_are_not_is_told_of(keys):
     assert "Since 0 s it only asked which clients are in reach" in warning
 
 
-def test_no_messages_have_no_replies():
-    empty = {}
+def test_no_messages_have_no_replies_and_unknown_ones_an_error():
+    found = {}
 
     def talk(grid):
-        empty["none"] = list(grid.send_and_receive([]))
-        empty["no ids"] = list(grid.pull_messages([]))
-        empty["unknown"] = list(grid.pull_messages(["f" * 64]))
+        found["none"] = list(grid.send_and_receive([]))
+        found["no ids"] = list(grid.pull_messages([]))
+        found["unknown"] = list(grid.pull_messages(["f" * 64]))
 
     played(asking_server(talk), quadratic_client())
-    assert empty == {"none": [], "no ids": [], "unknown": []}
+    (reply,) = found.pop("unknown")
+    assert "there is no message fff" in reply.error.reason
+    assert found == {"none": [], "no ids": []}
 
 
 def test_replies_of_nan_give_what_flower_gives():
