@@ -17,8 +17,8 @@ MOMENTS, MOMENTS_OF_MANY = 60, 30
 def off_spans(run: RunFolder) -> tuple[Ints, Floats, Floats]:
     """Node, beginning and end [s] of each time for which a node was switched off.
 
-    A node that is switched on first has been off from the beginning; one that stays off is so up to
-    the end of the run.
+    A node that is switched on first, in a run of an older version, has been off from the beginning;
+    one that stays off is so up to the end of the run.
     """
     what = run.wakes.get("what")
     if what is None:
