@@ -87,11 +87,16 @@ class Intervals:
             self._add(now_ns, key, (from_ns, to_ns, busy_ns))
             return
         pieces = self._open.get(key, [])
-        for k in reversed(range(len(pieces))):
-            begin_ns, end_ns, had_ns = pieces[k]
-            if end_ns == from_ns and begin_ns <= to_ns:
-                pieces[k : k + 1] = [(begin_ns, to_ns, had_ns + busy_ns)] * (to_ns > begin_ns)
-                return
+        known = [k for k, one in enumerate(pieces) if one[1] == from_ns and one[0] <= to_ns]
+        if known:  # of several messages that were to end at once, the one with that much work
+
+            def error_ns(k: int) -> float:
+                begin_ns, end_ns, had_ns = pieces[k]
+                return abs(had_ns * (end_ns - to_ns) / (end_ns - begin_ns) + busy_ns)
+
+            k = min(reversed(known), key=error_ns)
+            begin_ns, _, had_ns = pieces[k]
+            pieces[k : k + 1] = [(begin_ns, to_ns, had_ns + busy_ns)] * (to_ns > begin_ns)
 
     def switched(self, now_ns: int, node: int, on: bool) -> None:
         """Record that a node is switched on or off: its processor stops while it is off.
