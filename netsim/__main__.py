@@ -10,7 +10,7 @@ def main() -> None:
     is_usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if is_usual:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    garbage.this_process_is_netsims()
+    garbage.set_for_own_process()
     from netsim.console import app
 
     if is_usual:

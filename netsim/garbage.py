@@ -15,7 +15,7 @@ def search_seldom() -> None:
     gc.set_threshold(*SELDOM)
 
 
-def this_process_is_netsims() -> None:
+def set_for_own_process() -> None:
     """Search seldom from now on, and not at the end, when Python would look at all twice.
 
     A process that imports the libraries of a run and ends takes a third less time by it.

@@ -172,7 +172,7 @@ def _sweep_words(top: Path) -> dict[str, Any]:
 
 def main() -> None:
     """Write the page of the folder that the arguments name until the run's process ends."""
-    garbage.this_process_is_netsims()
+    garbage.set_for_own_process()
     answers, sys.stdout = sys.stdout, sys.stderr  # what components print goes elsewhere
     standard_streams.never_fail()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))

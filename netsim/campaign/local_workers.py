@@ -29,7 +29,7 @@ from netsim.campaign.pool import Ended, Lost, Progress, Report, Started
 
 PROGRAM = (
     "import sys; sys.path.insert(0, sys.argv[1]); import netsim; del sys.path[0]; "
-    "from netsim import garbage; garbage.this_process_is_netsims(); "
+    "from netsim import garbage; garbage.set_for_own_process(); "
     "from netsim.campaign.local_workers import main; main()"
 )
 """Imports this very netsim and nothing else from where it lies, and nothing from the working

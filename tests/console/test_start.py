@@ -131,7 +131,7 @@ def test_processes_of_netsim_say_that_they_are_its_own_before_all_else(begin, mo
     def seen():
         raise SeenError
 
-    monkeypatch.setattr(garbage, "this_process_is_netsims", seen)
+    monkeypatch.setattr(garbage, "set_for_own_process", seen)
     monkeypatch.setattr(sys, "argv", ["-c", ROOT])
     monkeypatch.setattr(sys, "path", list(sys.path))
     with pytest.raises(SeenError):
@@ -142,7 +142,7 @@ def test_a_process_of_netsims_searches_for_garbage_seldom_and_not_at_its_end(mon
     at_the_end, before = [], gc.get_threshold()
     monkeypatch.setattr(atexit, "register", at_the_end.append)
     try:
-        garbage.this_process_is_netsims()
+        garbage.set_for_own_process()
         assert gc.get_threshold() == garbage.SELDOM
     finally:
         gc.set_threshold(*before)
