@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -30,7 +31,7 @@ from netsim import engine, scenario, views, world
 from netsim.console import terminal
 from netsim.console.app import app
 from netsim.engine.interruption import Interrupted
-from netsim.errors import NetsimError, ScenarioError, printable
+from netsim.errors import NetsimError, RunWarning, ScenarioError, printable
 from netsim.recording import checksums
 from netsim.recording.observers import EvaluationEvent, Observers
 
@@ -481,7 +482,8 @@ class Readers:
 
     def _opened(self, folder: Path) -> list[str]:
         """Everything that `netsim.open` gives."""
-        with self._watched() as wrong:
+        with self._watched() as wrong, catch_warnings():
+            simplefilter("ignore", RunWarning)  # of runs of a sweep that are not there
             try:
                 run = netsim.open(folder)
             except ScenarioError:
