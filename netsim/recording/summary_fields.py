@@ -53,7 +53,7 @@ class Measure:
         """Return the factor by which its numbers are shown."""
         return 100.0 if self.unit in ("%", "pp") else 1.0
 
-    def text(self, value: float, half: float | None = None, sign: str = "") -> str:
+    def spelled(self, value: float, half: float | None = None, sign: str = "") -> str:
         """The number in its unit, to three digits, or with half the width of its interval.
 
         Parameters

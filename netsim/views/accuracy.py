@@ -221,7 +221,7 @@ def _rows(curves: Curves, line: Line, band: Band) -> list[Row]:
 
 def _last_points(curves: Curves) -> list[Row]:
     """Return the last point of each curve."""
-    spelled = Measure("", "%" if is_share(curves.metric) else "", lambda _: None).text
+    spelled = Measure("", "%" if is_share(curves.metric) else "", lambda _: None).spelled
     axis, what = AGAINST[curves.against][0], names.metric(curves.metric)
     if curves.minus:
         what = names.difference(what, curves.minus, alone=True)

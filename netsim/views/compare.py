@@ -219,5 +219,5 @@ def _judging_metric(r: Row) -> str:
 def _cell_text(name: str, value: float | None, around: float | None) -> str:
     if value is None:
         return "-"
-    spelled = MEASURES[name].text
+    spelled = MEASURES[name].spelled
     return spelled(value) + ("" if around is None else f" ± {spelled(around)}")

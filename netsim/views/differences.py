@@ -135,4 +135,4 @@ def _cell_text(name: str, cell: Estimate | None, line: PointResult, sign: str = 
     if cell is None:
         return ""
     few = "" if cell.seeds == line.seeds else f" ({cell.seeds} of {line.seeds})"
-    return MEASURES[name].text(cell.mean, cell.half_width, sign) + few
+    return MEASURES[name].spelled(cell.mean, cell.half_width, sign) + few

@@ -38,7 +38,7 @@ def of_run(run: RunFolder) -> Shown:
         if value is not None and (value or name in _ALSO_ZERO):
             measure = MEASURES[name]
             unit = "" if measure.unit == "#" else f" {measure.unit}"
-            found.append((measure.title, measure.text(value) + unit))
+            found.append((measure.title, measure.spelled(value) + unit))
     if "wall_s" in summary:
         found.append(("wall time", f"{summary['wall_s']:.3g} s"))
     entries = [[name, value] for name, value in found if value]

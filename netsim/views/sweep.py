@@ -201,9 +201,9 @@ def _summary_rows(
                 if cell is None:
                     continue
                 measure = names.measure(name)
-                row[measure.title] = MEASURES[name].text(cell.mean, cell.half_width)
+                row[measure.title] = MEASURES[name].spelled(cell.mean, cell.half_width)
                 if minus and (diff := cell.difference) is not None:
                     told = names.difference(measure, names.method(minus), alone=True)
-                    row[told.title] = MEASURES[name].text(diff.mean, diff.half_width, "+")
+                    row[told.title] = MEASURES[name].spelled(diff.mean, diff.half_width, "+")
             found.append(row)
     return found

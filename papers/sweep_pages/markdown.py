@@ -39,7 +39,7 @@ def _cell(line: Line, name: str) -> str:
     if cell is None:
         return "-"
     few = "" if cell.size == line.seeds else f" ({cell.size} of {line.seeds})"
-    return MEASURES[name].text(cell.mean, cell.half_width or None) + few
+    return MEASURES[name].spelled(cell.mean, cell.half_width or None) + few
 
 
 def row(cells: Iterable[str]) -> str:

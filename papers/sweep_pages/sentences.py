@@ -37,7 +37,7 @@ class Told:
         """A measure's mean over seeds, with its unit."""
         cell = self._sweep.line(point, self._algorithm).estimates[measure]
         unit = MEASURES[measure].unit.replace("#", "")
-        return f"{MEASURES[measure].text(cell.mean)} {unit}".strip()
+        return f"{MEASURES[measure].spelled(cell.mean)} {unit}".strip()
 
     def difference(self, point: str, to: str, measure: str = "accuracy") -> Difference:
         """A measure at one point less that at another, paired by seed.
@@ -113,7 +113,7 @@ def spelled(difference: Difference, sign: str = "+", measure: str = "lead") -> s
     sign : str
     measure : str
     """
-    return MEASURES[measure].text(difference.mean, difference.half, sign)
+    return MEASURES[measure].spelled(difference.mean, difference.half, sign)
 
 
 def listed(parts: Sequence[str]) -> str:

@@ -58,7 +58,7 @@ class Watcher:
     def progress(self, report):
         pass
 
-    def again(self, job, why):
+    def on_retry(self, job, why):
         self.lost.append((job.seed, why))
 
     def ended(self, outcome):

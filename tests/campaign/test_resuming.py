@@ -312,7 +312,7 @@ def test_what_is_lost_while_a_run_plays_is_not_sealed(folder, play, monkeypatch,
         real(self, 0.0)
         seen.append(self)
         if len(seen) == 2:
-            how(next((folder / "run" / table).glob("part-*.parquet")))
+            how(min((folder / "run" / table).glob("part-*.parquet")))
 
     monkeypatch.setattr(Recorder, "checkpoint", checkpoint)
     with pytest.raises(AlteredError, match=f"run/{table}/part-00000.parquet: is ") as refused:

@@ -437,7 +437,7 @@ def test_rates_of_a_graph_are_none_of_radios(small):
 
 @pytest.mark.slow
 def test_an_algorithm_class_is_played_beside_shipped_ones(small, tmp_path):
-    with pytest.warns(RunWarning, match="long takes 2 times as many local steps as Gossip"):
+    with pytest.warns(netsim.errors.RunWarning, match="long takes 2 times as many local steps"):
         run = netsim.run(
             small,
             algorithms=[Gossip, {"kind": Gossip, "name": "long", "local_steps": 4}, "local"],

@@ -126,8 +126,8 @@ def test_a_share_of_no_messages_is_unknown():
 
 
 def test_what_rounds_to_nothing_has_no_minus():
-    assert MEASURES["delay_s"].text(-0.001, 0.66, "+") == "+0.00 ± 0.66"
-    assert MEASURES["accuracy"].text(-0.0001) == "0.0"
+    assert MEASURES["delay_s"].spelled(-0.001, 0.66, "+") == "+0.00 ± 0.66"
+    assert MEASURES["accuracy"].spelled(-0.0001) == "0.0"
 
 
 @pytest.mark.parametrize(
@@ -159,11 +159,11 @@ def test_a_word_that_is_no_measure_is_refused_with_the_nearest():
     ],
 )
 def test_numbers_have_the_digits_that_their_interval_bears(value, half, expected):
-    assert MEASURES["delay_s"].text(value, half) == expected
-    assert MEASURES["delay_s"].text(2.0, None, "+") == "+2.00"
-    assert MEASURES["accuracy"].text(0.8124, 0.0051) == "81.2 ± 0.5"
-    assert MEASURES["messages"].text(12_345.0) == "12,345"
-    assert MEASURES["target_reached"].text(2 / 3, 1.434) == "66.7"
+    assert MEASURES["delay_s"].spelled(value, half) == expected
+    assert MEASURES["delay_s"].spelled(2.0, None, "+") == "+2.00"
+    assert MEASURES["accuracy"].spelled(0.8124, 0.0051) == "81.2 ± 0.5"
+    assert MEASURES["messages"].spelled(12_345.0) == "12,345"
+    assert MEASURES["target_reached"].spelled(2 / 3, 1.434) == "66.7"
 
 
 def test_nothing_finished_is_refused(tmp_path):
