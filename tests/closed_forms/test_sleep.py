@@ -34,7 +34,7 @@ class Free:
     def on_air(self, *_):
         pass
 
-    receives = on_air
+    count_reception = on_air
 
 
 def sent(law, arq, fidelity="message"):
