@@ -515,5 +515,5 @@ def test_items_that_differ_from_one_read_to_the_next_are_refused(draw):
 def test_digits_that_rounding_takes_from_arrays_are_remarked(offset, told):
     for x, y in ((np.stack([A, A], 1) + offset, B), (X, np.stack([A, A], 1) + offset)):
         columns = data_kind((x, y), "arrays")().read(None).columns
-        found = [] if columns is None else columns.told()
+        found = [] if columns is None else columns.sentences()
         assert [" are rounded to steps of 64 " in text for text in found] == [True] * told

@@ -59,7 +59,7 @@ def test_as_many_models_move_as_in_the_run(kind, actors, monkeypatch):
         pools.append(InlinePool(kits(count)))
         return pools[0]
 
-    monkeypatch.setattr(opening, "opened", made)
+    monkeypatch.setattr(opening, "start_pool", made)
     built, entry = of(kind, run={"device": "cpu", "engine": "ray", "actors": actors})
     found = estimate.estimated(built, entry, actors)
     run = Simulation(built, entry, None, False, None)

@@ -52,7 +52,7 @@ def played(monkeypatch):
             pools.append(InlinePool(kits(count), kills))
             return pools[-1]
 
-        monkeypatch.setattr(opening, "opened", made)
+        monkeypatch.setattr(opening, "start_pool", made)
         run = {"device": "cpu", "engine": engine, "actors": actors, "spill_dir": spill_dir}
         scenario = case.scenario(schedule, run=run, **changed)
         simulation = Simulation(world.build(scenario), scenario.algorithm[0], None, False, None)

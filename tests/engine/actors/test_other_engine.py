@@ -40,7 +40,7 @@ def pools(monkeypatch):
         found.append(InlinePool(kits(2 if count == "auto" else count)))
         return found[-1]
 
-    monkeypatch.setattr(opening, "opened", opened)
+    monkeypatch.setattr(opening, "start_pool", opened)
     monkeypatch.setattr(runner, "find_spec", lambda name: object())
     return found
 
