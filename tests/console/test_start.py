@@ -40,7 +40,7 @@ from netsim.scenario import shipped
 stand_ins.this_process_is_the_commands()
 assert stand_ins.in_their_place()
 for name in shipped.scenarios(shipped.scenarios_folder()):
-    print(validating._told(name, [], validating._named_kinds(name, [])))
+    print(validating._description(name, [], validating._named_kinds(name, [])))
 for name, group in listing.with_keys().items():
     print(name, *group(), sep="\\n")
 """
