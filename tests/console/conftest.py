@@ -28,7 +28,7 @@ kind = "alone"
 """
 
 ALONE = '''"""Alone: trains at every wake-up."""
-import signal
+import os, signal
 import time
 
 from netsim.api import Count, Params as Base
@@ -48,7 +48,7 @@ def on_wakeup(node, params):
             raise ValueError("on purpose")
         if params.trouble == "interrupt":
             signal.raise_signal(signal.SIGINT)
-        if params.trouble == "long":
+        if params.trouble == "long" and not os.path.exists("hurry"):
             time.sleep(0.02)
         trained = yield node.train(theta, steps=params.local_steps)
         theta = trained.theta

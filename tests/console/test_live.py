@@ -156,6 +156,7 @@ def test_a_run_that_is_ended_says_so_on_its_page_and_leaves_no_process(begun, he
     assert "live" not in found
     assert said in found["runs"][0]["notices"][0]
     assert not list((here / "a").glob("*.partial"))
+    Path("hurry").touch()  # what has been is played again
     resumed = begun("resume", "a", "-q")
     until(lambda: is_shown(page))
     resumed.kill()
