@@ -10,9 +10,14 @@ import pytest
 import torch
 import typer.main
 
+from netsim.backends.native.library import describe_kernel
 from netsim.backends.spilling import file_system
 
 torch.set_num_threads(1)  # as a run does: other numbers of threads give other last bits
+
+
+def pytest_report_header():
+    return f"native kernel: {describe_kernel()}"
 
 
 @pytest.hookimpl(wrapper=True)

@@ -29,6 +29,7 @@ from netsim.engine.checkpoints.writing import Checkpointing
 from netsim.engine.evaluation import Evaluator, kept_of, parameters_sha256
 from netsim.engine.interruption import Interruption
 from netsim.engine.invariants import Observed
+from netsim.engine.looks import Looks
 from netsim.engine.network_assembly import open_barrier, open_network
 from netsim.engine.node_assembly import NodeAssembly
 from netsim.engine.progress import Progress, Watcher
@@ -58,9 +59,6 @@ from netsim.scenario.private_reads import first_private_read
 from netsim.scenario.tables import AlgorithmEntry
 from netsim.units import BITS_PER_MEGABYTE, to_ns, to_s
 from netsim.world.builder import World
-
-PROGRESS_EVERY = 4096
-"""Events between two looks at the wall clock."""
 
 
 class Simulation:
@@ -182,7 +180,7 @@ class Simulation:
         )  # fmt: skip
         shards = self.learning.shards
         self._drifting = Drifting(self.clock, shards, self.nodes, world.data_changes)
-        self._checkpointing = None
+        self._looks, self._checkpointing = Looks(), None
         if folder is not None and not self.learning.timing_only:
             journal = Journal(folder) if replay is None else replay.journal
             versions, scheduler = made_with(world, algorithm), self.learning.scheduler
@@ -270,13 +268,13 @@ class Simulation:
         """
         passing = deadlock.TimePasses(self.clock, self._processes, until_ns)
         while True:
-            most = min(self._do_what_is_due(), PROGRESS_EVERY - self.events % PROGRESS_EVERY)
+            most = self._do_what_is_due()
             happened = self.clock.play(until_ns, most)
             self.events += happened
             if happened < most and not self.clock.is_stopped:
                 return
             passing.count(happened)
-            if self.events % PROGRESS_EVERY == 0:
+            if self._looks.is_progress_due():
                 self.tell()
 
     def _do_what_is_due(self) -> int:
@@ -285,18 +283,18 @@ class Simulation:
             self._interruption.require_none()
             ahead = self.replay.events_until_look(self.events, self.evaluations)
             if ahead:
-                return ahead
+                return min(ahead, self._looks.events())
             self._go_on(self.replay)
         if self._checkpointing is None:
             self._interruption.require_none()
-            return PROGRESS_EVERY
+            return self._looks.events()
         is_asked = self._interruption.signal is not None
         if self._checkpointing.is_due() or is_asked:
             # A run that is about to fail would fail again; it goes on from before the mistake.
             if not self.clock.is_failing:
                 self._checkpointing.write(self._moment())
             self._interruption.require_none()
-        return self._checkpointing.pace.events()
+        return self._looks.events()
 
     def _moment(self) -> Moment:
         return Moment(

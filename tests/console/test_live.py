@@ -17,7 +17,7 @@ from netsim.campaign import live, live_worker
 from netsim.views.render.page import html
 
 RUN = ("run", "s.toml", "-q", "--no-figures")
-LONG = ("--set", "horizon_s=1e6", "--set", "algorithm.trouble='long'", "--algorithms", "algorithms")
+LONG = ("--set", "horizon_s=1e5", "--set", "algorithm.trouble='long'", "--algorithms", "algorithms")
 """Rather asleep than at work."""
 PATIENCE_S = 300.0
 """A page is made at low priority: on a busy machine late."""

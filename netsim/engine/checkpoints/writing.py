@@ -33,29 +33,14 @@ BYTES_PER_S = 150e6
 FIRST_COST_S = 0.02
 """Assumed cost of a checkpoint beside its values [s]."""
 
-MOST_EVENTS = 256
-LONG_S, SHORT_S = 0.1, 0.02
-"""Events between two looks are halved and doubled so that they take about as long as this."""
-
 
 class Pace:
     """Times of checkpoints, by the wall clock; no result depends on it."""
 
     def __init__(self) -> None:
-        self._began_s = self._looked_s = time.monotonic()
+        self._began_s = time.monotonic()
         self._due_s = self._began_s + FIRST_S
         self._is_first = True
-        self._events = 1
-
-    def events(self) -> int:
-        """Return the number of events until the next look; call it at every look."""
-        now_s = time.monotonic()
-        took_s, self._looked_s = now_s - self._looked_s, now_s
-        if took_s > LONG_S:
-            self._events = max(1, self._events // 4)
-        elif took_s < SHORT_S:
-            self._events = min(MOST_EVENTS, 2 * self._events)
-        return self._events
 
     def is_due(self) -> bool:
         """Return whether a checkpoint is due now."""
@@ -104,7 +89,7 @@ class Checkpointing:
         self._journal, self._scheduler, self._recorder = journal, scheduler, recorder
         self._made_with = made_with
         self._given = 0
-        self.pace = Pace()
+        self._pace = Pace()
         scheduler.handed_out = []
 
     def go_on(self, given: int) -> None:
@@ -113,7 +98,7 @@ class Checkpointing:
 
     def is_due(self) -> bool:
         """Return whether a checkpoint is due."""
-        return self.pace.is_due() and not self.pace.postponed(self._size_bytes())
+        return self._pace.is_due() and not self._pace.postponed(self._size_bytes())
 
     def write(self, moment: Moment) -> None:
         """Write a checkpoint now, between two events."""
@@ -141,7 +126,7 @@ class Checkpointing:
             "made_with": self._made_with,
         }
         self._journal.write(computed, numbers, contents, scheduler.fetch_cells)
-        self.pace.written(time.perf_counter() - began_s)
+        self._pace.written(time.perf_counter() - began_s)
 
     def _size_bytes(self) -> int:
         """About how much is to be written."""
