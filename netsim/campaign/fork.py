@@ -9,9 +9,9 @@ from netsim.campaign.resume import Unfinished
 from netsim.engine import runner
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import run_folder
-from netsim.recording.as_written import require_tables, require_written
 from netsim.recording.schema import TABLES
 from netsim.recording.summary import json_value, run_folders
+from netsim.recording.verified_files import require_tables, require_written
 from netsim.scenario import Scenario, check, draft_of
 from netsim.scenario.draft import Draft, flat_paths, in_words, parse_assignment
 from netsim.scenario.file_paths import with_absolute_paths

@@ -140,7 +140,7 @@ class Contents:
             moves = False
         if not moves:
             return no_positions
-        from netsim.campaign.places import places_of  # here: it brings torch, for seconds
+        from netsim.campaign.node_positions import places_of  # here: it brings torch, for seconds
 
         return places_of(folder, self._components, None)
 

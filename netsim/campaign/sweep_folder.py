@@ -20,12 +20,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from netsim.campaign import made_of
+from netsim.campaign import run_inputs
 from netsim.engine import runner
 from netsim.engine.checkpoints import command
 from netsim.engine.equipment import version
 from netsim.errors import FolderBusyError, ScenarioError
-from netsim.recording import as_written, checksums, folder_lock, run_folder, status, summary
+from netsim.recording import checksums, folder_lock, run_folder, status, summary, verified_files
 from netsim.recording.forms import leaves
 from netsim.recording.json_files import json_file
 from netsim.recording.whole_files import free_folder, write_text
@@ -241,7 +241,7 @@ def definition(folder: Path) -> dict[str, Any]:
     if (folder / command.FOLDER / command.FILE).is_file():
         return {}
     try:
-        with as_written.as_it_is():  # a sweep that goes on says which keys have changed
+        with verified_files.allow_changed():  # a sweep that goes on says which keys have changed
             tables = run_folder.scenario_tables(folder)
     except ScenarioError:
         return {}
@@ -347,7 +347,7 @@ def _require_same_inputs(top: Path) -> None:
     ------
     ScenarioError
     """
-    changes = made_of.Changes()
+    changes = run_inputs.Changes()
     for path in sorted(top.glob("*/seed-*/*/environment.json")):
         run = path.parent
         changed = [] if UNFINISHED in run.parent.name else changes.since(run, "inputs")

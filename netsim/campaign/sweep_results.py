@@ -20,10 +20,10 @@ from netsim.errors import ScenarioError, one_line
 from netsim.recording import run_folder, summary_fields
 from netsim.recording.csv_files import write_csv
 from netsim.recording.json_files import json_file
+from netsim.recording.keys_without_effect import unmoved_in
 from netsim.recording.main_metric import ACCURACY, MainMetric
+from netsim.recording.run_mismatches import changed_in
 from netsim.recording.run_warnings import warned_in
-from netsim.recording.unlike_runs import changed_in
-from netsim.recording.unmoved import unmoved_in
 from netsim.recording.whole_files import write_text
 from netsim.registry import did_you_mean
 from netsim.scenario import Scenario, Sweep

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from netsim.backends.native import cores
 from netsim.campaign import (
-    ending,
+    final_views,
     folder_rotation,
     grid,
     live,
@@ -400,7 +400,7 @@ class Session:
         left = [j for j in self._jobs if is_part and sweep_folder.missing(j.folder, j.names)]
         if not left and (is_part or has_results(self._scenario, self._top)):
             with sweep_folder.locked(self._top) if is_part else nullcontext():
-                ending.conclude_sweep(
+                final_views.conclude_sweep(
                     self._scenario, self._top, self._quiet, last, self._where.report
                 )
         told.write(state, done=done)

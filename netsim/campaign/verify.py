@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from netsim.backends.native.library import why_missing
-from netsim.campaign import made_of
+from netsim.campaign import run_inputs
 from netsim.campaign.sweep_folder import ARGUMENTS, UNFINISHED
 from netsim.engine import runner
 from netsim.engine.checkpoints import command
 from netsim.engine.provenance import versions
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import (
-    as_written,
     checksums,
     folder_lock,
     run_difference,
     run_folder,
     status,
+    verified_files,
 )
 from netsim.recording.checksums import JOURNAL
 from netsim.recording.scratch import ScratchFolder
@@ -109,7 +109,7 @@ def verify(
         )
         routes = _environment(again).get("routes") or {}
         report.notes += [route["advice"] for route in routes.values() if "advice" in route]
-        with as_written.as_it_is():  # the first row that differs is named, too
+        with verified_files.allow_changed():  # the first row that differs is named, too
             _compare(folder, again, report)
     return report
 
@@ -232,8 +232,8 @@ def _check_files(folder: Path, report: Report, runs: Sequence[Path] = ()) -> set
 def _check_inputs(environment: dict[str, Any], report: Report) -> None:
     """Compare the files that the run was made of with what they are now."""
     count, found = 0, []
-    for name, kind in made_of.SORTS.items():
-        for entry in made_of.files(environment, name):
+    for name, kind in run_inputs.SORTS.items():
+        for entry in run_inputs.files(environment, name):
             count += 1
             try:
                 if not entry.is_as_it_was():
@@ -307,7 +307,7 @@ def _folders_then(folder: Path) -> str:
     files = [
         Path(entry.file)
         for name in ("algorithm", "components")
-        for entry in made_of.files(environment, name)
+        for entry in run_inputs.files(environment, name)
     ]
     own = dict.fromkeys(str(file.parent) for file in files if file.parent != shipped)
     return f" (then: {', '.join(own)})" if own else ""

@@ -11,7 +11,7 @@ from netsim.engine.network_assembly import Devices, exchange_interval_ns
 from netsim.learning.refs import Ref
 from netsim.links.link import Deliveries, Link
 from netsim.messaging.barrier import Barrier
-from netsim.messaging.latest import LatestMessages
+from netsim.messaging.latest_messages import LatestMessages
 from netsim.messaging.mailbox import Mailbox
 from netsim.node.adversary import Adversary
 from netsim.node.checks import MixingCheck, TaskGuard

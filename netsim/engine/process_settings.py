@@ -16,7 +16,7 @@ import torch
 
 from netsim import garbage
 from netsim.errors import ScenarioError
-from netsim.learning import ambient
+from netsim.learning import torch_settings
 from netsim.node.decisions import Abandoned
 
 
@@ -41,9 +41,10 @@ _failed: list[bool] = []
 def of_runs(tf32: bool) -> Iterator[None]:
     """Set up PyTorch and Python for a run, in this thread and as far as they are the process'.
 
-    PyTorch computes as `ambient.as_new` says. Python's search for cyclic garbage runs seldom, since
-    reference counts free nearly all garbage of a run, and it leaves out the objects that exist
-    before the run. The run's end frees what is left of it, before another one needs as much memory.
+    PyTorch computes as `torch_settings.defaults` says. Python's search for cyclic garbage runs
+    seldom, since reference counts free nearly all garbage of a run, and it leaves out the objects
+    that exist before the run. The run's end frees what is left of it, before another one needs as
+    much memory.
 
     Parameters
     ----------
@@ -65,7 +66,7 @@ def of_runs(tf32: bool) -> Iterator[None]:
             _before.append(_set(tf32))
         _under_way.append(tf32)
     try:
-        with ambient.as_new():
+        with torch_settings.defaults():
             yield
     except Abandoned as ended:
         traceback.clear_frames(ended.__traceback__)  # nobody looks at it: `collect` frees the run

@@ -21,7 +21,6 @@ from netsim.engine.assembly import (
     open_recorder,
     wakeup_times,
 )
-from netsim.engine.changing import Changes, Drifting
 from netsim.engine.checkpoints.checkpoint import Moment
 from netsim.engine.checkpoints.journal import Journal
 from netsim.engine.checkpoints.replay import CheckpointReplay
@@ -29,9 +28,10 @@ from netsim.engine.checkpoints.writing import Checkpointing
 from netsim.engine.evaluation import Evaluator, kept_of, parameters_sha256
 from netsim.engine.interruption import Interruption
 from netsim.engine.invariants import Observed
-from netsim.engine.looks import Looks
+from netsim.engine.mid_run_changes import Changes, Drifting
 from netsim.engine.network_assembly import open_barrier, open_network
 from netsim.engine.node_assembly import NodeAssembly
+from netsim.engine.polling import Polling
 from netsim.engine.progress import Progress, Watcher
 from netsim.engine.provenance import (
     backend_name,
@@ -180,7 +180,7 @@ class Simulation:
         )  # fmt: skip
         shards = self.learning.shards
         self._drifting = Drifting(self.clock, shards, self.nodes, world.data_changes)
-        self._looks, self._checkpointing = Looks(), None
+        self._polling, self._checkpointing = Polling(), None
         if folder is not None and not self.learning.timing_only:
             journal = Journal(folder) if replay is None else replay.journal
             versions, scheduler = made_with(world, algorithm), self.learning.scheduler
@@ -274,7 +274,7 @@ class Simulation:
             if happened < most and not self.clock.is_stopped:
                 return
             passing.count(happened)
-            if self._looks.is_progress_due():
+            if self._polling.is_progress_due():
                 self.tell()
 
     def _do_what_is_due(self) -> int:
@@ -283,18 +283,18 @@ class Simulation:
             self._interruption.require_none()
             ahead = self.replay.events_until_look(self.events, self.evaluations)
             if ahead:
-                return min(ahead, self._looks.events())
+                return min(ahead, self._polling.events())
             self._go_on(self.replay)
         if self._checkpointing is None:
             self._interruption.require_none()
-            return self._looks.events()
+            return self._polling.events()
         is_asked = self._interruption.signal is not None
         if self._checkpointing.is_due() or is_asked:
             # A run that is about to fail would fail again; it goes on from before the mistake.
             if not self.clock.is_failing:
                 self._checkpointing.write(self._moment())
             self._interruption.require_none()
-        return self._looks.events()
+        return self._polling.events()
 
     def _moment(self) -> Moment:
         return Moment(

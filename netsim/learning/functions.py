@@ -13,7 +13,7 @@ import simpy
 import torch
 
 from netsim.errors import ProtocolError
-from netsim.learning.calling_place import calling_line
+from netsim.learning.calling_line import calling_line
 from netsim.learning.jobs import Slot
 from netsim.learning.refs import Ref
 from netsim.registry import Table, did_you_mean

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from weakref import ref as weak
 
-from netsim.learning.calling_place import Place
+from netsim.learning.calling_line import Place
 from netsim.learning.origins import Origin
 from netsim.learning.refs import Cell, Ref
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from netsim.errors import ComputeError, NetsimError
 from netsim.learning.architecture import Architecture
-from netsim.learning.calling_place import line_of
+from netsim.learning.calling_line import line_of
 from netsim.learning.global_draws import (
     ALONE,
     drawing_job,

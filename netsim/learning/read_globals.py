@@ -25,7 +25,7 @@ import numpy as np
 import torch
 
 from netsim.errors import ProtocolError
-from netsim.learning.calling_place import calling_line
+from netsim.learning.calling_line import calling_line
 
 MOST = 1000
 """Entries of a container, those within it included, that is watched."""

@@ -7,7 +7,7 @@ from typing import Protocol
 from weakref import WeakKeyDictionary
 
 from netsim.errors import ProtocolError
-from netsim.learning.calling_place import calling_line
+from netsim.learning.calling_line import calling_line
 from netsim.learning.jobs import Work
 from netsim.learning.refs import Cell, Ref, RefJobs
 

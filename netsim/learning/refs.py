@@ -15,7 +15,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from netsim.errors import ProtocolError
-from netsim.learning.calling_place import ALGORITHMS, calling_line
+from netsim.learning.calling_line import ALGORITHMS, calling_line
 from netsim.learning.columns import Columns, number_of, take
 
 if TYPE_CHECKING:

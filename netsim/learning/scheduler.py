@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from netsim.learning.architecture import Architecture
-from netsim.learning.calling_place import Place
+from netsim.learning.calling_line import Place
 from netsim.learning.columns import Columns
 from netsim.learning.divergence import Divergences
 from netsim.learning.jobs import Job, JobFailedError, Work

@@ -14,7 +14,7 @@ from typing import Any
 
 from netsim.clock import Clock
 from netsim.errors import ProtocolError
-from netsim.messaging.latest import Tag, Taker, put_to_all
+from netsim.messaging.latest_messages import Tag, Taker, put_to_all
 from netsim.messaging.message import Envelope
 from netsim.recording.recorder import Recorder
 from netsim.recording.schema import MessageRow

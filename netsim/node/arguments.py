@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from netsim.errors import ProtocolError
-from netsim.learning.calling_place import calling_line
+from netsim.learning.calling_line import calling_line
 
 
 def require_time(verb: str, key: str, seconds: float) -> None:

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 from netsim.errors import ProtocolError, UnsuitableError
 from netsim.learning.architecture import Architecture
-from netsim.learning.calling_place import calling_line
+from netsim.learning.calling_line import calling_line
 from netsim.learning.refs import NEEDS_A_MODEL, Cell, Ref
 from netsim.learning.shards import Shards
 from netsim.learning.tasks import Task

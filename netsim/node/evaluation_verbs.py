@@ -10,7 +10,7 @@ from netsim.backends.job_types.gradient import Gradient
 from netsim.backends.job_types.loss import Loss
 from netsim.backends.job_types.measure import Measure
 from netsim.backends.job_types.outputs import Outputs
-from netsim.learning.calling_place import calling_line, verb_place
+from netsim.learning.calling_line import calling_line, verb_place
 from netsim.learning.functions import require_module_level, to_slots
 from netsim.learning.jobs import BatchKey
 from netsim.learning.refs import Ref

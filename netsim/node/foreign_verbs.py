@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from netsim.clock import Clock
 from netsim.errors import ProtocolError
-from netsim.learning.calling_place import calling_line
+from netsim.learning.calling_line import calling_line
 from netsim.learning.global_draws import all_seeded
 from netsim.learning.refs import Cell, Ref
 from netsim.learning.state_dicts import is_in_order, row_of

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from netsim.clock import Clock
 from netsim.errors import ProtocolError
-from netsim.learning.calling_place import calling_line
+from netsim.learning.calling_line import calling_line
 from netsim.learning.jobs import BatchKey
 from netsim.learning.privacy import Privacy
 from netsim.learning.refs import Ref

@@ -13,7 +13,7 @@ import simpy
 from netsim.clock import Clock
 from netsim.devices.availability import Availability
 from netsim.errors import NetsimError, ProtocolError, UnsuitableError
-from netsim.learning.calling_place import is_ours, line_of, place_of
+from netsim.learning.calling_line import is_ours, line_of, place_of
 from netsim.node.mistakes import no_process, no_processes, probable_mistake, yield_error_text
 from netsim.units import to_s
 

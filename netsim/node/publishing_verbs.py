@@ -10,7 +10,7 @@ import numpy as np
 
 from netsim.clock import Clock
 from netsim.errors import ProtocolError
-from netsim.learning.calling_place import calling_line
+from netsim.learning.calling_line import calling_line
 from netsim.learning.functions import require_module_level, snapshot_argument
 from netsim.learning.refs import NEEDS_A_MODEL, Ref
 from netsim.node.checks import MixingCheck

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from netsim.clock import Clock
 from netsim.devices.energy.meter import EnergyMeter
 from netsim.errors import ProtocolError
-from netsim.learning.calling_place import calling_line
+from netsim.learning.calling_line import calling_line
 from netsim.links.link import Link
 from netsim.units import linear_to_db
 

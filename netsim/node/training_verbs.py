@@ -14,7 +14,7 @@ from netsim.clock import Clock
 from netsim.errors import ProtocolError
 from netsim.learning import optimizers
 from netsim.learning.architecture import Architecture
-from netsim.learning.calling_place import calling_line, verb_place
+from netsim.learning.calling_line import calling_line, verb_place
 from netsim.learning.columns import number_of
 from netsim.learning.functions import require_module_level, to_slots, uniforms_of
 from netsim.learning.jobs import Batches, BatchKey, Optimizer

@@ -12,7 +12,7 @@ from netsim.backends.job_types.mix import Mix
 from netsim.backends.job_types.select import Select
 from netsim.clock import Clock, add_callback
 from netsim.errors import ProtocolError
-from netsim.learning.calling_place import calling_line, verb_place
+from netsim.learning.calling_line import calling_line, verb_place
 from netsim.learning.candidate_sets import state_length
 from netsim.learning.functions import (
     fill_slots,

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from netsim.errors import ProtocolError
-from netsim.learning.calling_place import calling_line
+from netsim.learning.calling_line import calling_line
 from netsim.learning.functions import batched
 from netsim.learning.refs import Ref
 from netsim.node.node import Node

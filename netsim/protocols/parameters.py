@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.func import grad
 
-from netsim.learning.calling import call_with
+from netsim.learning.functional_call import call_with
 from netsim.learning.shards import Batch
 
 

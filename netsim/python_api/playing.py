@@ -12,10 +12,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
-from netsim.campaign import folder_rotation, made_of, sweep_folder, sweeping
+from netsim.campaign import folder_rotation, run_inputs, sweep_folder, sweeping
 from netsim.campaign import fork as campaign_fork
 from netsim.campaign import resume as campaign_resume
-from netsim.campaign.ending import RunEnding
+from netsim.campaign.final_views import RunEnding
 from netsim.engine import component_record, runner
 from netsim.engine.runner import Watch
 from netsim.errors import AlteredError, FolderBusyError, RunWarning, ScenarioError
@@ -277,16 +277,16 @@ def _changed_since(folder: Path, modules: Mapping[str, ModuleType], timing_only:
         Of the algorithms, by their names in the scenario.
     timing_only : bool
     """
-    found, changes = [], made_of.Changes()
+    found, changes = [], run_inputs.Changes()
     for run in [folder, *(folder / name for name in modules)]:
         if not (run / "environment.json").is_file():
             continue
         environment = run_folder.environment(run)
         if environment.get("timing_only", timing_only) != timing_only:
             found.append(f"it was played {'with' if not timing_only else 'without'} timing_only")
-        found += [f"{what} has changed" for what in changes.since(run, *made_of.SORTS)]
+        found += [f"{what} has changed" for what in changes.since(run, *run_inputs.SORTS)]
         name = next(iter(modules)) if run == folder else run.name
-        then = [file.sha256 for file in made_of.files(environment, "algorithm")][:1]
+        then = [file.sha256 for file in run_inputs.files(environment, "algorithm")][:1]
         file = getattr(modules[name], "__file__", None)
         now = [InputFile.of(Path(file)).sha256] if file else []
         if then != now and "algorithm" in environment and not any("algorithm" in f for f in found):

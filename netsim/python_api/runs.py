@@ -15,11 +15,11 @@ from netsim.python_api.arguments import as_number, as_path
 from netsim.python_api.plots import Plots, SweepPlots
 from netsim.python_api.scenario import Scenario, load
 from netsim.recording import run_folder
+from netsim.recording.keys_without_effect import unmoved_in
 from netsim.recording.reader import RunFolder
+from netsim.recording.run_mismatches import changed_in, made_unlike
 from netsim.recording.run_warnings import warned_in, warnings_of
 from netsim.recording.summary import left_out, run_folders
-from netsim.recording.unlike_runs import changed_in, made_unlike
-from netsim.recording.unmoved import unmoved_in
 from netsim.registry import did_you_mean
 from netsim.views import explain
 from netsim.views.gathering import frames

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import metrics as measures
 from netsim.recording import run_folder, status
-from netsim.recording.as_written import require_written
 from netsim.recording.main_metric import MainMetric
 from netsim.recording.parquet_parts import Rows
 from netsim.recording.table_check import whole_words
+from netsim.recording.verified_files import require_written
 from netsim.registry import did_you_mean
 from netsim.traces.files import is_file
 from netsim.units import to_ns

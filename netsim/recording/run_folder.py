@@ -3,7 +3,7 @@
 Every command that takes a run reads it here. A table is what `netsim.recording.schema` says, a
 JSON file what `json_files.FILES` says: columns, types, ranges and ids are checked, and anything
 else is refused in one sentence that names file, column and row. Of a run that has ended a file that
-is not what the run has written is refused, too (`as_written`). Links, pipes and devices are not
+is not what the run has written is refused, too (`verified_files`). Links, pipes and devices are not
 opened, sizes are looked at before anything is read, and nothing that is read is ever executed.
 """
 
@@ -17,7 +17,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError, one_line
-from netsim.recording.as_written import parts_of, require_written
 from netsim.recording.forms import (
     ANY,
     MAYBE,
@@ -32,6 +31,7 @@ from netsim.recording.json_files import json_file
 from netsim.recording.parquet_parts import Rows
 from netsim.recording.schema import IN_ORDER, NODE_COLUMNS, TABLES, WHY_MISSING
 from netsim.recording.table_check import TableCheck, refused, whole_words
+from netsim.recording.verified_files import parts_of, require_written
 from netsim.traces import bounded
 from netsim.traces.bounded_tables import rows_of
 from netsim.traces.bounded_toml import read_toml

@@ -6,9 +6,9 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel
 
 from netsim.registry import Renamed, renamed_keys
+from netsim.scenario.annotations import written
 from netsim.scenario.default_kinds import chosen_table
 from netsim.scenario.draft import Draft, KeyPath
-from netsim.scenario.marks import written
 from netsim.scenario.problems import line
 
 

@@ -25,7 +25,7 @@ from netsim.scenario.file_paths import with_absolute_paths
 from netsim.scenario.kinds import Kinds, State, as_kinds, keys_on_disk, kinds_of
 from netsim.scenario.labels import shown
 from netsim.scenario.nodes import SERVER, overridden
-from netsim.scenario.normalised import normalised
+from netsim.scenario.normal_form import normalised
 from netsim.scenario.problems import described, line
 from netsim.scenario.scheduled_changes import scheduled_changes
 from netsim.scenario.schema import at

@@ -5,9 +5,9 @@ one's own brings its own.
 """
 
 from netsim.registry import Plausible
+from netsim.scenario.annotations import numbers
 from netsim.scenario.draft import KeyPath
 from netsim.scenario.labels import shown
-from netsim.scenario.marks import numbers
 from netsim.scenario.tables import Scenario
 
 

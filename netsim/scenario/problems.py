@@ -14,7 +14,7 @@ from netsim.scenario.descriptions import in_short
 from netsim.scenario.draft import Draft, KeyPath
 from netsim.scenario.labels import shown
 from netsim.scenario.schema import at, properties, tags
-from netsim.scenario.spelling import number_in_text, unknown_key
+from netsim.scenario.suggestions import number_in_text, unknown_key
 
 _KINDS = {
     "float_type": "must be a number",

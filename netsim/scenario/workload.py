@@ -6,9 +6,9 @@ seconds that the clock would take for no time at all are refused, too.
 """
 
 from netsim.registry import OffClock, Recurs
+from netsim.scenario.annotations import numbers, written
 from netsim.scenario.draft import Draft, KeyPath
 from netsim.scenario.labels import shown
-from netsim.scenario.marks import numbers, written
 from netsim.scenario.problems import line
 from netsim.scenario.schema import at
 from netsim.scenario.tables import Scenario

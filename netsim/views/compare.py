@@ -16,9 +16,9 @@ from netsim.recording import run_folder
 from netsim.recording.csv_files import write_csv
 from netsim.recording.main_metric import MainMetric, is_share
 from netsim.recording.reader import RunFolder
+from netsim.recording.run_mismatches import made_unlike
 from netsim.recording.summary import labels
 from netsim.recording.summary_fields import DEFAULT, MEASURES, definitions, row
-from netsim.recording.unlike_runs import made_unlike
 from netsim.views import Ask, Column, Columns, Panel, Printed, Quantity, Row, Shown
 from netsim.views.gathering.comparison import numbers_of, paired_nodes, require_possible
 from netsim.views.gathering.sweep_tables import described, measure_column, title

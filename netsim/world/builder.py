@@ -18,7 +18,7 @@ from netsim.channels.sleep import Rhythm
 from netsim.data.sets import Samples
 from netsim.devices.energy.harvest import Supply, supply
 from netsim.errors import ScenarioError
-from netsim.learning import ambient
+from netsim.learning import torch_settings
 from netsim.learning.architecture import Architecture
 from netsim.learning.shards import Shards
 from netsim.links.radio.phy.budget import LinkBudget
@@ -155,7 +155,7 @@ def build(
     ScenarioError
         If the scenario asks for what is not there: samples, a device, a reachable count.
     """
-    with ambient.as_new(), collect_files() as files, remarks.collect_remarks() as notes:
+    with torch_settings.defaults(), collect_files() as files, remarks.collect_remarks() as notes:
         world = _build_world(scenario, data_folder, doing)
     return replace(world, inputs=files.hashed(), notes=notes)
 

@@ -9,7 +9,7 @@ from netsim.clock import Clock
 from netsim.learning.refs import Cell, Ref
 from netsim.links.link import DELIVERED, Deliveries, Transmission
 from netsim.links.wired.wire import Wire, WiredLink
-from netsim.messaging.latest import LatestMessages
+from netsim.messaging.latest_messages import LatestMessages
 from netsim.messaging.message import Envelope, Message, handed_to
 from netsim.recording.recorder import Recorder
 from netsim.recording.uses import Fates

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from netsim.campaign import ending
+from netsim.campaign import final_views
 
 RUN = ("run", "s.toml", "--out", "out", "-q", "--no-figures")
 MOVING = """
@@ -77,7 +77,7 @@ def test_a_sweep_has_one_page_and_its_runs_none(netsim, here):
 
 @pytest.mark.slow
 def test_the_end_of_a_large_sweep_does_not_wait_for_its_page(netsim, here, monkeypatch):
-    monkeypatch.setattr(ending, "MOST_RUNS", 1)
+    monkeypatch.setattr(final_views, "MOST_RUNS", 1)
     swept = ("sweep", "s.toml", "--seeds", "0,1", "--jobs", "1", "--out", "out")
     result = netsim(*swept)
     assert result.exit_code == 0, result.output

@@ -117,7 +117,7 @@ def test_what_a_command_shows_is_of_the_run_or_it_names_the_file(called, command
 
 
 def test_a_file_of_another_run_is_refused_and_a_changed_one_can_still_be_looked_at(runs, tmp_path):
-    from netsim.recording.as_written import as_it_is
+    from netsim.recording.verified_files import allow_changed
 
     shutil.copytree(runs / "one", tmp_path / "run")
     path = tmp_path / "run" / "messages" / "part-00000.parquet"
@@ -125,7 +125,7 @@ def test_a_file_of_another_run_is_refused_and_a_changed_one_can_still_be_looked_
     shutil.copyfile(runs / "other" / "messages" / "part-00000.parquet", path)
     with pytest.raises(ScenarioError, match="is not what the run has written"):
         run_folder.read(tmp_path / "run", "messages")
-    with as_it_is():
+    with allow_changed():
         found = run_folder.read(tmp_path / "run", "messages", ["t_done_s"])["t_done_s"]
     assert found.tolist() == there.tolist()
 

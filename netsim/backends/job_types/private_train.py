@@ -25,8 +25,8 @@ from netsim.backends.plain import Plain, default_loss
 from netsim.backends.stacked.functional import ModelFunction, tensors_of
 from netsim.learning import optimizers
 from netsim.learning.architecture import Architecture
-from netsim.learning.calling import call_with
 from netsim.learning.columns import put, take
+from netsim.learning.functional_call import call_with
 from netsim.learning.functions import fill_slots
 from netsim.learning.jobs import Batches, BatchKey, Job, Optimizer
 from netsim.learning.optimizers import CLIP_EPSILON

@@ -27,7 +27,7 @@ from netsim.backends.native.loss_program import Program
 from netsim.backends.native.loss_recorder import OUTSIDE, Recorder, key_of
 from netsim.backends.native.trace import READS
 from netsim.backends.stacked.functional import ModelFunction
-from netsim.learning.calling import call_with
+from netsim.learning.functional_call import call_with
 from netsim.learning.shards import Batch
 
 

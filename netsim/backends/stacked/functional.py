@@ -14,7 +14,7 @@ from netsim.backends.parameter_store import padded_length
 from netsim.backends.stacked.batch_invariant import BatchInvariant
 from netsim.backends.stacked.lanes import LEAST_LANES
 from netsim.learning.architecture import Architecture
-from netsim.learning.calling import call_with
+from netsim.learning.functional_call import call_with
 from netsim.learning.functions import fill_slots, require_unchanged, tensor_versions
 from netsim.learning.shards import Batch
 

@@ -25,9 +25,9 @@ from netsim.backends.stacked.optimizer_step import GradientStep
 from netsim.backends.stacked.workspace import LocalSteps
 from netsim.learning import optimizers
 from netsim.learning.architecture import Architecture
-from netsim.learning.calling import call_with
 from netsim.learning.columns import number_of, put, take
 from netsim.learning.divergence import Divergences
+from netsim.learning.functional_call import call_with
 from netsim.learning.functions import fill_slots, uniforms_of
 from netsim.learning.jobs import Job
 from netsim.learning.minibatches import Rows

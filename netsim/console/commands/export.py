@@ -86,7 +86,7 @@ def export(
         holds.
     """
     from netsim import views
-    from netsim.campaign.places import data_folder
+    from netsim.campaign.node_positions import data_folder
     from netsim.export import formats, replays
     from netsim.recording import run_folder, status
     from netsim.recording.reader import begun_folders

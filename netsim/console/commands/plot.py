@@ -180,8 +180,8 @@ def _view(paths: Sequence[Path], named: str | None, ask: Ask) -> str:
 
 def _gathered(paths: Sequence[Path], view: str, ask: Ask) -> Shown:
     from netsim.recording.reader import RunFolder
+    from netsim.recording.run_mismatches import made_unlike
     from netsim.recording.summary import left_out
-    from netsim.recording.unlike_runs import made_unlike
     from netsim.views import find
     from netsim.views.gathering import runs
 

@@ -25,7 +25,7 @@ def command(
     """Write a page on which one sees what happened: one HTML file, for any browser, offline."""
     with terminal.reported(debug):
         from netsim.campaign import sweep_results
-        from netsim.campaign.places import places_of
+        from netsim.campaign.node_positions import places_of
         from netsim.recording import checksums
         from netsim.recording.reader import begun_folders
         from netsim.recording.summary import left_out

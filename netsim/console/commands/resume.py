@@ -48,7 +48,7 @@ def command(
     """Go on with a run or a sweep that was killed or interrupted."""
     with terminal.reported(debug, terminal.THE_RUN):
         with terminal.loading(quiet):
-            from netsim.campaign import ending, fork, live, resume, sweep_folder, sweeping
+            from netsim.campaign import final_views, fork, live, resume, sweep_folder, sweeping
             from netsim.engine import component_record, ray_cluster, runner
             from netsim.errors import ScenarioError
             from netsim.recording import folder_lock
@@ -110,8 +110,8 @@ def command(
                 every_s = live.write_every_s(page)
                 observers = None if every_s is None else Observers(write_every_s=every_s)
                 has_figures = found.command.figures if figures is None else figures
-                drawn: runner.Ending = fork.ending_of(found, has_figures, tell) or ending.RunEnding(
-                    found.scenario, has_figures, has_page, page
-                )
+                drawn: runner.Ending | None = fork.ending_of(found, has_figures, tell)
+                if drawn is None:
+                    drawn = final_views.RunEnding(found.scenario, has_figures, has_page, page)
                 ended = resume.play(found, modules, tell, told, observers, drawn)
-            ending.tell(run, ended, found.scenario, quiet)
+            final_views.tell(run, ended, found.scenario, quiet)

@@ -61,7 +61,7 @@ def command(
     """Play a scenario and write what happened."""
     with terminal.reported(debug, terminal.THE_RUN):
         with terminal.loading(quiet):
-            from netsim.campaign import ending, live, sweeping
+            from netsim.campaign import final_views, live, sweeping
             from netsim.console.checking import checked
             from netsim.engine import ray_cluster, runner
             from netsim.errors import ScenarioError
@@ -127,7 +127,7 @@ def command(
                         check=check,
                         observers=observers,
                         doing=None if told is None else told.announce,
-                        ending=ending.RunEnding(played, figures, report, page),
+                        ending=final_views.RunEnding(played, figures, report, page),
                         warn=None if quiet else console.warn,
                     )
-                ending.tell(made[0], ended, played, quiet)
+                final_views.tell(made[0], ended, played, quiet)

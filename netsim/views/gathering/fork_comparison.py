@@ -17,9 +17,9 @@ from netsim.recording import run_folder
 from netsim.recording.csv_files import write_csv
 from netsim.recording.metrics import names
 from netsim.recording.run_difference import EVENTS, MEASURED, first_differences
+from netsim.recording.run_mismatches import made_unlike
 from netsim.recording.schema import ARRIVED
 from netsim.recording.summary import write_json
-from netsim.recording.unlike_runs import made_unlike
 from netsim.units import BITS_PER_MEGABYTE, NS_PER_S
 from netsim.views import Column, Printed, Row
 from netsim.views.gathering.comparison import NodePairs, node_pairs

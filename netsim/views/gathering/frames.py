@@ -16,8 +16,8 @@ from netsim.recording.main_metric import MainMetric
 from netsim.recording.metrics import curve, names
 from netsim.recording.parquet_parts import Rows
 from netsim.recording.reader import RunFolder
+from netsim.recording.run_mismatches import NAMED, made_unlike
 from netsim.recording.summary_fields import row
-from netsim.recording.unlike_runs import NAMED, made_unlike
 from netsim.registry import did_you_mean
 from netsim.views import Shown
 from netsim.views.gathering.comparison import node_pairs, spread

@@ -7,20 +7,7 @@ import pytest
 from netsim.engine.checkpoints import writing
 from netsim.engine.checkpoints.writing import Pace
 
-
-class WallClock:
-    def __init__(self):
-        self.now_s = 100.0
-
-    def monotonic(self):
-        return self.now_s
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    found = WallClock()
-    monkeypatch.setattr(writing, "time", found)
-    return found
+TIMED = writing
 
 
 def played(clock, cost_s, until_s, size_bytes=1000, look_s=0.1):

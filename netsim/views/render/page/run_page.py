@@ -7,11 +7,11 @@ from typing import Any
 
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import run_warnings
-from netsim.recording.as_written import require_tables
 from netsim.recording.reader import Places, RunFolder, no_positions
+from netsim.recording.run_mismatches import made_unlike
 from netsim.recording.schema import TABLES
 from netsim.recording.summary_fields import divergence
-from netsim.recording.unlike_runs import made_unlike
+from netsim.recording.verified_files import require_tables
 from netsim.scenario.labels import shown
 from netsim.views import Ask, Shown, View, on_page
 from netsim.views.render.page import marks

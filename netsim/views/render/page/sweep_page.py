@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from netsim.errors import one_line
+from netsim.recording.keys_without_effect import unmoved_in
+from netsim.recording.run_mismatches import changed_in
 from netsim.recording.run_warnings import warned_in
-from netsim.recording.unlike_runs import changed_in
-from netsim.recording.unmoved import unmoved_in
 from netsim.views import on_page
 from netsim.views.gathering.sweep_tables import SweepTables
 from netsim.views.render.page.html import write

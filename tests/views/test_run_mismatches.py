@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import netsim
-from netsim.recording.unlike_runs import made_unlike
+from netsim.recording.run_mismatches import made_unlike
 from netsim.scenario.kinds import kinds_of
 from netsim.scenario.source_files import source_files
 from netsim.views.compare import table

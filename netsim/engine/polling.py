@@ -1,4 +1,4 @@
-"""Looks at the clock, the disk and signals between two events, at a pace that costs nothing."""
+"""Polling of the clock, the disk and signals between two events, at a pace that costs nothing."""
 
 import time
 
@@ -10,7 +10,7 @@ TOLD_EVERY_S = 0.5
 """Wall time between two words on the progress."""
 
 
-class Looks:
+class Polling:
     """Number of events between two looks, by the wall clock; no result depends on it."""
 
     def __init__(self) -> None:

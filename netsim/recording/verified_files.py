@@ -59,7 +59,7 @@ _as_it_is = ContextVar("whether files are read that others have put there", defa
 
 
 @contextmanager
-def as_it_is() -> Iterator[None]:
+def allow_changed() -> Iterator[None]:
     """Read files of an ended run also where they are not what it has written."""
     before = _as_it_is.set(True)
     try:

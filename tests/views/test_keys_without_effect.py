@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 import netsim
-from netsim.recording.unmoved import unmoved_in
+from netsim.recording.keys_without_effect import unmoved_in
 
 pytestmark = pytest.mark.filterwarnings("ignore::netsim.RunWarning")
 

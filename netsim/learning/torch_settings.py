@@ -16,7 +16,7 @@ _before: list[tuple[torch.dtype, int]] = []
 
 
 @contextmanager
-def as_new() -> Iterator[None]:
+def defaults() -> Iterator[None]:
     """Compute with gradients, in float32 unless told, on the processor unless told, in one thread.
 
     Several threads would change the last bits of results, and would wait busily for each other

@@ -4,29 +4,16 @@ import itertools
 
 import pytest
 
-from netsim.engine import looks
+from netsim.engine import polling
 
-
-class WallClock:
-    def __init__(self):
-        self.now_s = 100.0
-
-    def monotonic(self):
-        return self.now_s
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    found = WallClock()
-    monkeypatch.setattr(looks, "time", found)
-    return found
+TIMED = polling
 
 
 def test_looks_come_often_where_events_are_slow_and_seldom_where_they_are_quick(clock):
-    one = looks.Looks()
+    one = polling.Polling()
     for _ in range(20):
         clock.now_s += 1e-6 * one.events()
-    assert one.events() == looks.MOST_EVENTS
+    assert one.events() == polling.MOST_EVENTS
     for _ in range(20):
         clock.now_s += 1.0
         one.events()
@@ -37,11 +24,13 @@ def test_looks_come_often_where_events_are_slow_and_seldom_where_they_are_quick(
 @pytest.mark.parametrize("event_s", [1e-6, 1e-4, 0.01, 0.3, 5.0])
 def test_the_progress_is_told_about_twice_a_second_however_slow_events_are(clock, event_s):
     """As often as that, an event that takes longer and the look after it apart."""
-    one, told = looks.Looks(), []
+    one, told = polling.Polling(), []
     while len(told) < 30:
         clock.now_s += one.events() * event_s
         if one.is_progress_due():
             told.append(clock.now_s)
     gaps = [after - before for before, after in itertools.pairwise(told[10:])]
-    assert min(gaps) >= looks.TOLD_EVERY_S
-    assert max(gaps) <= looks.TOLD_EVERY_S + max(looks.MOST_EVENTS * event_s / 8, 4 * event_s, 0.5)
+    assert min(gaps) >= polling.TOLD_EVERY_S
+    assert max(gaps) <= polling.TOLD_EVERY_S + max(
+        polling.MOST_EVENTS * event_s / 8, 4 * event_s, 0.5
+    )

@@ -98,7 +98,7 @@ def _write_page(top: Path, folders: Sequence[Path], scenario: Scenario) -> None:
         One an algorithm.
     scenario : Scenario
     """
-    from netsim.campaign.places import places_in
+    from netsim.campaign.node_positions import places_in
     from netsim.views.render.page import run_page
 
     if sum(run_folder.rows(folder, "messages") for folder in folders) <= MOST_MESSAGES:
