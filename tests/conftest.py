@@ -3,6 +3,7 @@
 import gc
 import os
 import shutil
+import signal
 from collections import Counter
 from functools import cache
 
@@ -13,6 +14,8 @@ import typer.main
 from netsim.backends.native.library import describe_kernel
 from netsim.backends.spilling import file_system
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # of a shell's job in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which what tests start inherits
 torch.set_num_threads(1)  # as a run does: other numbers of threads give other last bits
 
 

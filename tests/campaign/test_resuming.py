@@ -14,6 +14,7 @@ import pytest
 
 from netsim import engine, world
 from netsim.campaign import resume as resuming
+from netsim.engine import polling
 from netsim.engine.checkpoints import writing
 from netsim.engine.checkpoints.command import Command
 from netsim.engine.checkpoints.journal import Journal, Kept
@@ -147,7 +148,7 @@ def resume(folder):
 @pytest.fixture
 def often(monkeypatch):
     """Checkpoints at nearly every look."""
-    monkeypatch.setattr(writing, "MOST_EVENTS", 32)
+    monkeypatch.setattr(polling, "MOST_EVENTS", 32)
     monkeypatch.setattr(writing, "LEAST_S", 0.05)
     for name in ("FIRST_S", "SHARE_LOST", "FIRST_COST_S"):
         monkeypatch.setattr(writing, name, 0.0)

@@ -219,6 +219,7 @@ def prepared():
     """
     from matplotlib.figure import Figure
 
+    from netsim.engine import polling
     from netsim.engine.checkpoints import journal, writing
     from netsim.views.render import pictures as figures
     from netsim.views.render.figure import style as plot_style
@@ -227,7 +228,7 @@ def prepared():
         looks.append(0)
         return 10
 
-    writing.Pace.events = events
+    polling.Polling.events = events
     writing.Pace.is_due = lambda self: len(looks) in (2, 3)
     journal.KEPT = 1
     writing.Pace.postponed = lambda self, size_bytes: False
