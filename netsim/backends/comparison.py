@@ -145,10 +145,10 @@ class Comparison:
         """
         where = f"[model] {self._architecture.name}"
         backend = Sequential(self._shards, self._streams)
-        told = self._describe_difference(backend, is_thorough=True)
-        if told is not None:
+        difference = self._describe_difference(backend, is_thorough=True)
+        if difference is not None:
             raise ScenarioError(
-                f"{where}: trains otherwise here than in a PyTorch loop: {told}. A run keeps "
+                f"{where}: trains otherwise here than in a PyTorch loop: {difference}. A run keeps "
                 "parameters and buffers of each node, and has one module for all: put what a pass "
                 "changes into register_buffer, and give a parameter to one layer as itself"
             )
@@ -178,17 +178,17 @@ class Comparison:
             return self._compare_attempts(backend, is_thorough)
 
     def _compare_attempts(self, backend: Runs, is_thorough: bool) -> str | None:
-        told = None
+        difference = None
         for attempt in range(TRIES if self._shards_taken else 0):
             plain = self._plain_outcome(attempt)
             try:
                 first = self._backend_outcome(backend, attempt)
-                told = describe_difference(self._architecture, first, plain, self.start)
-                if told is not None:
+                difference = describe_difference(self._architecture, first, plain, self.start)
+                if difference is not None:
                     # A module in float64 may lose what is odd, such as memory that two share.
                     only = self._only_amplifies if is_thorough else self._only_rounds
-                    told = None if only(backend, first, plain, attempt) else told
-                if is_thorough and told is None:  # nodes must not disturb each other
+                    difference = None if only(backend, first, plain, attempt) else difference
+                if is_thorough and difference is None:  # nodes must not disturb each other
                     module = self._architecture.module
                     before = hidden_state(module)
                     reals = {name: t.clone() for name, t in hidden_reals(module).items()}
@@ -197,15 +197,17 @@ class Comparison:
                     after = hidden_state(module)
                     self._changing = changed_names(before, after)
                     self._changing += self._read(backend, attempt, again, reals)
-                    told = describe_difference(self._architecture, again, first, self.start)
+                    difference = describe_difference(self._architecture, again, first, self.start)
             except JobFailedError as failure:
                 error = failure.__cause__
                 if isinstance(error, torch.OutOfMemoryError | MemoryError):
                     return None  # the run will say so, of all nodes
-                told = f"it fails: {type(error).__name__}: {one_line(str(error).splitlines()[0])}"
-            if told is None:
+                difference = (
+                    f"it fails: {type(error).__name__}: {one_line(str(error).splitlines()[0])}"
+                )
+            if difference is None:
                 return None
-        return told
+        return difference
 
     def _read(
         self, backend: Runs, attempt: int, known: Outcome, before: Mapping[str, Tensor]
@@ -445,13 +447,17 @@ def describe_difference(
     farthest = float((plain.row[:real] - start[:real]).abs().max().nan_to_num(0.0, 0.0, 0.0))
     for s in a.slices:
         columns = slice(s.start, s.stop)
-        told = beyond_rounding(ours.row[columns], plain.row[columns], start[columns], farthest)
-        if told is not None:
-            return f"after {STEPS} steps {s.name} {told}"
+        difference = beyond_rounding(
+            ours.row[columns], plain.row[columns], start[columns], farthest
+        )
+        if difference is not None:
+            return f"after {STEPS} steps {s.name} {difference}"
     if ours.outputs.shape != plain.outputs.shape:
         return f"its outputs have shape {tuple(ours.outputs.shape)}"
-    told = beyond_rounding(ours.outputs, plain.outputs, torch.zeros_like(plain.outputs))
-    return None if told is None else f"its outputs {told} of the model after {STEPS} steps"
+    difference = beyond_rounding(ours.outputs, plain.outputs, torch.zeros_like(plain.outputs))
+    return (
+        None if difference is None else f"its outputs {difference} of the model after {STEPS} steps"
+    )
 
 
 _NOBODY: Any = None
@@ -500,7 +506,7 @@ def compare(
         ways = {p: routes.backend_name(architecture, p) for p in purposes}
         if set(ways.values()) == {"sequential"}:
             return
-        told = comparison.describe_difference(backend, tuple(ways.values()))
-        if told is None:
+        difference = comparison.describe_difference(backend, tuple(ways.values()))
+        if difference is None:
             return
-        routes.fall_back(architecture, told)
+        routes.fall_back(architecture, difference)

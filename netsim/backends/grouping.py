@@ -170,7 +170,7 @@ class GroupedExecution(Generic[R]):
         A kernel that fails on the short jobs will say so on the long ones.
         """
         take = job_type(type(jobs[0].work)).sample
-        told = None
+        difference = None
         for attempt in range(TRIES if take is not None else 0):
             assert take is not None
             job = jobs[attempt % len(jobs)]
@@ -178,14 +178,14 @@ class GroupedExecution(Generic[R]):
             if ours is None or plain is None or (attempt == 0 and ours[0] in self._compared):
                 return True
             self._compared.add(ours[0])
-            told = self._describe_difference(ours[1], plain[1])
-            if told is None or self._only_rounds(job, attempt, ours[1], plain[1]):
+            difference = self._describe_difference(ours[1], plain[1])
+            if difference is None or self._only_rounds(job, attempt, ours[1], plain[1]):
                 return True
-        if told is not None:
-            reason = f"the {self._backend} backend differs from plain PyTorch: {told}"
+        if difference is not None:
+            reason = f"the {self._backend} backend differs from plain PyTorch: {difference}"
             self._declined[subject(jobs[0])] = reason
             self._ways.decline(jobs[0], reason)
-        return told is None
+        return difference is None
 
     def _describe_difference(self, ours: Job[Any], plain: Job[Any]) -> str | None:
         """Describe how two like jobs differ, of which one is run in plain PyTorch."""
@@ -206,9 +206,9 @@ class GroupedExecution(Generic[R]):
         for i, (a, b, start) in enumerate(
             zip(*map(_final_values, (ours, plain)), _initial_values(ours), strict=True)
         ):
-            told = beyond_rounding(a, b, start)
-            if told is not None:
-                return f"in two steps result {i} {told}"
+            difference = beyond_rounding(a, b, start)
+            if difference is not None:
+                return f"in two steps result {i} {difference}"
         return None
 
     def _only_rounds(self, job: Job[Any], attempt: int, ours: Job[Any], plain: Job[Any]) -> bool:

@@ -110,8 +110,8 @@ def amplifies_rounding(
     if not plain.numel():
         return True
     spread = max(_distance(other, plain) for other in others)
-    told = beyond_rounding(ours, plain, start, farthest)
-    if told is not None and not _distance(ours, plain) <= OWN_ROUNDING * spread:
+    difference = beyond_rounding(ours, plain, start, farthest)
+    if difference is not None and not _distance(ours, plain) <= OWN_ROUNDING * spread:
         return None
     return spread <= TELLS_NOTHING * _distance(plain, start) + _rounding(plain, farthest)
 

@@ -136,12 +136,12 @@ def tell(top: Path, folders: Sequence[Path], scenario: Scenario, quiet: bool) ->
 
     with consoles.waiting("summing up", quiet):
         worlds = network_cost.worlds_of(folders, entries(scenario))
-        told = None if worlds is None else network_cost.view(worlds)
+        costs = None if worlds is None else network_cost.view(worlds)
         compared = table(folders, None) if worlds is None else network_cost.printed(worlds)
     console = consoles.out()
     console.print(WrappedTable(compared))
-    if told is not None:
-        say(told, console)
+    if costs is not None:
+        say(costs, console)
     for warning in run_warnings.warnings_of(folders):
         consoles.err().print(Text(warning, style="yellow"))
     summaries = [run_folder.summary(folder) for folder in folders]
@@ -207,8 +207,8 @@ def conclude_sweep(
         return
     console = consoles.out()
     console.print(WrappedTable(differences.printed(lines, show, swept)))
-    for told in sweep_results.remarks(top, swept):
-        console.print(Text(told, style="yellow"))
+    for remark in sweep_results.remarks(top, swept):
+        console.print(Text(remark, style="yellow"))
     for algorithm, found in best.items():
         options = " ".join(
             f"--set {shlex.quote(f'{k}={toml_text(v)}')}" for k, v in found["values"].items()

@@ -169,11 +169,15 @@ def ending_of(run: Unfinished, figures: bool, tell: Callable[[str], object]) -> 
     tell : callable
         Told in words why a fork can't be compared.
     """
-    told = run.command.fork
-    if told is None:
+    request = run.command.fork
+    if request is None:
         return None
     try:
-        original, at_s, change = Path(told["original"]), float(told["at_s"]), dict(told["set"])
+        original, at_s, change = (
+            Path(request["original"]),
+            float(request["at_s"]),
+            dict(request["set"]),
+        )
         run_folder.summary(original)
         require_tables(original, TABLES)
     except (ScenarioError, OSError, KeyError, TypeError, ValueError) as problem:

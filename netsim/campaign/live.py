@@ -163,8 +163,8 @@ class LivePage:
             return
         last = self._started(subprocess.DEVNULL, 0)  # somebody waits for it
         try:
-            told, _ = last.communicate(timeout=_LAST_S)
-            for line in told.decode("utf-8", "replace").splitlines():
+            output, _ = last.communicate(timeout=_LAST_S)
+            for line in output.decode("utf-8", "replace").splitlines():
                 self._say(f"--watch: {line}")
         finally:
             last.kill()

@@ -178,11 +178,11 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     os.nice(int(sys.argv[1]))
     top, *components = map(Path, sys.argv[2:])
-    contents, told, problems = Contents(top, components), Told(), {""}
+    contents, progress, problems = Contents(top, components), Told(), {""}
     while top.is_dir():
-        is_over, began_s = told.is_over, time.process_time()
+        is_over, began_s = progress.is_over, time.process_time()
         problem = ""
-        far = {"every_s": EVERY_S, **(_sweep_words(top) if contents.is_sweep else told.last)}
+        far = {"every_s": EVERY_S, **(_sweep_words(top) if contents.is_sweep else progress.last)}
         try:
             content = contents.now(is_live=not is_over)
         except (NetsimError, OSError) as nothing:  # none has begun, say
@@ -198,7 +198,7 @@ def main() -> None:
         if is_over:
             return
         cost_s = time.process_time() - began_s
-        told.wait(max(EVERY_S, cost_s / SHARE))
+        progress.wait(max(EVERY_S, cost_s / SHARE))
 
 
 if __name__ == "__main__":

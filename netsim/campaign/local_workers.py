@@ -207,11 +207,11 @@ class _Orders:
 
 def main() -> None:
     """Play what is ordered; `argv` ends with two file descriptors and a number of workers."""
-    given, told, processes = map(int, sys.argv[-3:])
-    for descriptor in (given, told):
+    given, descriptor_out, processes = map(int, sys.argv[-3:])
+    for descriptor in (given, descriptor_out):
         os.set_inheritable(descriptor, False)  # or what a run starts would keep it open
     standard_streams.never_fail()
-    reports: Connection[Report | Evaluation, None] = Connection(told, readable=False)
+    reports: Connection[Report | Evaluation, None] = Connection(descriptor_out, readable=False)
     orders = _Orders(Connection(given, writable=False))
     cores.share(processes)
 

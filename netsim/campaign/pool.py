@@ -167,9 +167,9 @@ def play_all(
     def over(outcome: Outcome) -> None:
         folder = outcome.job.folder
         del under_way[folder]
-        told = replace(outcome, tries=tuple(lost.pop(folder, ())))
-        source.ended(told)
-        watcher.ended(told)
+        outcome_of_all_tries = replace(outcome, tries=tuple(lost.pop(folder, ())))
+        source.ended(outcome_of_all_tries)
+        watcher.ended(outcome_of_all_tries)
 
     def hear(report: Report, stopping: bool = False) -> None:
         if isinstance(report, Ended):

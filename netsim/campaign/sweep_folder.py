@@ -369,10 +369,10 @@ def said_there(top: Path) -> dict[str, Any]:
     try:
         return json_file(top / ARGUMENTS)
     except (FileNotFoundError, ScenarioError) as problem:
-        told = f" ({problem})" if isinstance(problem, ScenarioError) else ""
+        reason = f" ({problem})" if isinstance(problem, ScenarioError) else ""
         raise ScenarioError(
-            f"--out {top}: {ARGUMENTS} is missing or no JSON{told}, so this sweep can't be gone on "
-            "with; choose another folder"
+            f"--out {top}: {ARGUMENTS} is missing or no JSON{reason}, so this sweep can't be gone "
+            "on with; choose another folder"
         ) from None
 
 

@@ -177,11 +177,11 @@ def left_out(folder: Path) -> list[str]:
     sweep = Sweep.model_validate(_table_of(raw))
     if sweep.trials:
         words = Counter(trial["state"] for trial in read_trials(folder))
-        told = ", ".join(f"{count} {word}" for word, count in words.items())
+        counts = ", ".join(f"{count} {word}" for word, count in words.items())
         done = _done(folder)
         warned = limit_lines(warned_in(folder, done), NAMED)
         return [
-            f"trials: {told or 'none'}; {TRIALS} lists them",
+            f"trials: {counts or 'none'}; {TRIALS} lists them",
             *changed_in(folder, done),
             *warned,
         ]

@@ -385,16 +385,16 @@ class Session:
         state : str
             For `status.json`.
         """
-        told = self._told
-        if told is None:
+        report = self._told
+        if report is None:
             return
         # A run may be done and its worker end before it says so.
         done = None if self._sweep.trials else len(self._mine) - len(self._undone())
-        last = told.digest(state, done)  # the state is said when all else is there
-        if not self._quiet and told.tried_again:
+        last = report.digest(state, done)  # the state is said when all else is there
+        if not self._quiet and report.tried_again:
             console = consoles.err()
             console.print(Text("played more than once, as a process was lost:", style="yellow"))
-            for line in limit_lines(told.tried_again, NAMED):
+            for line in limit_lines(report.tried_again, NAMED):
                 console.print(Text(f"  {line}"))
         is_part = self._where.only is not None
         left = [j for j in self._jobs if is_part and sweep_folder.missing(j.folder, j.names)]
@@ -403,7 +403,7 @@ class Session:
                 final_views.conclude_sweep(
                     self._scenario, self._top, self._quiet, last, self._where.report
                 )
-        told.write(state, done=done)
+        report.write(state, done=done)
         if left and not self._quiet:
             consoles.out().print(
                 f"{len(self._jobs) - len(left)} of {len(self._jobs)} runs of the whole sweep are "

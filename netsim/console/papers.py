@@ -180,11 +180,11 @@ def show(measure: bool) -> None:
             "takes this machine's"
         )
         console.print(as_table(table.entries, table.rates, table.cores))
-    told = [
+    not_played = [
         f"{paper}: {', '.join(f'{what} ({why})' for what, why in reasons.items())}"
         for paper, reasons in NOT_PLAYED.items()
     ]
-    console.print(Text("Not played: " + "; ".join(told)))
+    console.print(Text("Not played: " + "; ".join(not_played)))
     console.print(
         Text(
             f"Hours: counted operations of local steps and evaluations, at {where}. A "

@@ -354,10 +354,11 @@ def require_same_classes(tables: Sequence[pa.Table]) -> None:
                 continue
             pairs = enumerate(zip_longest(first, names))
             number, (here, there) = next((k, pair) for k, pair in pairs if pair[0] != pair[1])
-            told = " and of ".join("nothing" if n is None else f'"{n}"' for n in (here, there))
+            classes = " and of ".join("nothing" if n is None else f'"{n}"' for n in (here, there))
             raise DataError(
                 f'[data] column "{one_line(name)}": {number} is the class number of '
-                f"{one_line(told)} in files of one table; write all with the same names of classes"
+                f"{one_line(classes)} in files of one table; write all with the same names of "
+                "classes"
             )
 
 

@@ -154,8 +154,8 @@ class Evaluator:
         self.main_values = values.get(main, {})
         self.time_ns = time_ns
         self.wall_s += time.perf_counter() - started_s
-        for told in self.values_told:
-            told(time_ns, values)
+        for listener in self.values_told:
+            listener(time_ns, values)
         mean = sum(reached) / len(reached) if reached else math.nan
         return mean if math.isfinite(mean) else None
 
@@ -201,12 +201,14 @@ class Evaluator:
 
     def without_main(self) -> list[str]:
         """Warn if none or only some of the nodes have recorded the main metric."""
-        told = self._last_reported
-        if self._reported is None or 1 == len(told) < len(self._nodes):  # of one: the run's number
+        reported = self._last_reported
+        if self._reported is None or 1 == len(reported) < len(
+            self._nodes
+        ):  # of one: the run's number
             return []
         learners = {n.id for n in self._nodes if n.role != SERVER} - self._malicious
-        if told:
-            missing = sorted(learners - told.keys()) if learners & told.keys() else []
+        if reported:
+            missing = sorted(learners - reported.keys()) if learners & reported.keys() else []
             count = f"{len(missing)} of {len(learners)} nodes"
             return [
                 f'[metrics] main = "{self._reported}": {count} have recorded none, node {first} '
@@ -248,8 +250,8 @@ class Evaluator:
         partly = [f"{name} ({n})" for name, n in counts.items() if n < most]
         return [
             f"[task] also: measured at some of {most} nodes, whose test samples alone tell, and "
-            f"averaged over these: {told}"
-            for told in partly
+            f"averaged over these: {nodes}"
+            for nodes in partly
         ]
 
     def cost(self, run_wall_s: float) -> dict[str, float]:
@@ -364,8 +366,8 @@ class Evaluator:
                 weights = logged.tensor().tolist()
             else:
                 weights = logged
-            for told in self.weights_told if what == "applied" else ():
-                told(time_ns, node, weights)
+            for listener in self.weights_told if what == "applied" else ():
+                listener(time_ns, node, weights)
             for peer, weight in zip(ids, weights, strict=True):
                 self._recorder.graph(time_ns, node, peer, float(weight), what)
         self._weights_due.clear()

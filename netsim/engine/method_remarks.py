@@ -16,7 +16,7 @@ _LOOKED_AT = 200
 
 def remarks(world: World) -> list[str]:
     """Collect the remarks for whoever validates a scenario, one a method that waits."""
-    found = [told for entry in world.scenario.algorithm if (told := time_out(world, entry))]
+    found = [remark for entry in world.scenario.algorithm if (remark := time_out(world, entry))]
     if (last := last_wakeup(world.scenario)) is not None:
         found.append(last)
     steps = {entry.name: _steps_a_round(world, entry) for entry in world.scenario.algorithm}
@@ -33,9 +33,9 @@ def by_pytorch(world: World) -> list[str]:
     models, shards = list(dict.fromkeys(world.architectures)), world.shards
     support = native_support(models, tuple(shards.x.shape[1:]), shards.task)
     return [
-        f"[model] {model.name} is computed by PyTorch, not by the native kernel: {told}"
+        f"[model] {model.name} is computed by PyTorch, not by the native kernel: {reason}"
         for model in models
-        if (told := support.reason(model))
+        if (reason := support.reason(model))
     ]
 
 

@@ -137,9 +137,12 @@ def conclude(folder: Path, ended: Ended, ending: Ending) -> None:
         status.write(folder, done)
     except BaseException as error:
         interrupted = isinstance(error, KeyboardInterrupt)
-        told = {"error": "" if interrupted else failure_text(error), "virtual_s": ended.virtual_s}
+        outcome = {
+            "error": "" if interrupted else failure_text(error),
+            "virtual_s": ended.virtual_s,
+        }
         state = "interrupted" if interrupted else "failed"
-        status.write_at_any_cost(folder, {"state": state, **told})
+        status.write_at_any_cost(folder, {"state": state, **outcome})
         error.add_note(
             f"all events had happened; the results are in {folder}, and netsim resume {folder} "
             "does what is missing"
@@ -252,7 +255,7 @@ def _leave(run: Simulation, folder: Path, error: BaseException) -> None:
     altered = isinstance(error, AlteredError)  # all stays as it was found
     written, virtual_s = {} if altered else run.recorder.salvage(), to_s(run.clock.now)
     interrupted = isinstance(error, KeyboardInterrupt)
-    told = status.write_at_any_cost(
+    problem = status.write_at_any_cost(
         folder,
         {
             "state": "interrupted" if interrupted else "failed",
@@ -264,7 +267,7 @@ def _leave(run: Simulation, folder: Path, error: BaseException) -> None:
     if not interrupted and not altered:
         rows = ", ".join(f"{rows} rows of {table}" for table, rows in written.items()) or "no rows"
         error.add_note(f"it had come to {virtual_s:g} s of virtual time and written {rows}")
-        if not told and folder.exists():
+        if not problem and folder.exists():
             error.add_note(f"{folder / 'status.json'} could not be written and does not say so")
 
 

@@ -287,9 +287,10 @@ def build(scenario: Scenario, path: str, doing: Doing | None = None) -> "World":
     except ScenarioError as error:
         raise _in_file(path, error) from error
     except (MemoryError, OverflowError) as error:
-        told = one_line(error) or type(error).__name__
+        reason = one_line(error) or type(error).__name__
         raise ScenarioError(
-            f"{path}: needs more memory than there is ({told}); play fewer nodes, or smaller parts"
+            f"{path}: needs more memory than there is ({reason}); play fewer nodes, or smaller "
+            "parts"
         ) from error
 
 

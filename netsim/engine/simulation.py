@@ -191,10 +191,10 @@ class Simulation:
             declared.mixes_to_one,
         )  # fmt: skip
         self.checks = RunChecks(observed, check)
-        if told := first_private_read(algorithm):
+        if reading := first_private_read(algorithm):
             self.recorder.warnings.once(
                 "private reads",
-                f"{told}, which is no part of netsim.api: what it takes there, as test samples "
+                f"{reading}, which is no part of netsim.api: what it takes there, as test samples "
                 "or values of other nodes, is in no other warning, no message and no virtual time",
             )
         self._processes = [self._start(node, algorithm) for node in self.nodes]
@@ -417,7 +417,7 @@ class Simulation:
             self.recorder.intervals.end(end_ns)
         self.recorder.uses.end(min(self.clock.now, end_ns))
         totals = self.recorder.close()
-        told = backend_assembly.record_fields(scheduler.backend)
+        backend_fields = backend_assembly.record_fields(scheduler.backend)
         found: dict[str, Any] = {
             "name": scenario.name,
             "algorithm": self.entry.name,
@@ -459,16 +459,16 @@ class Simulation:
             ],
             "parameters_sha256": parameters_sha256(self.parts, scheduler),
         }
-        found["engine"] |= told
-        if "other_processors" in told:
+        found["engine"] |= backend_fields
+        if "other_processors" in backend_fields:
             found["warnings"].append(
-                f"actors ran on {', '.join(told['other_processors'])}, the event loop on "
+                f"actors ran on {', '.join(backend_fields['other_processors'])}, the event loop on "
                 f"{equipment.processor()}: numbers may differ in the last bits from those of one "
                 "machine"
             )
-        if "spilled_bytes" in told:
+        if "spilled_bytes" in backend_fields:
             found["warnings"].append(
-                f"models took {told['spilled_bytes'] / 1e9:.1f} GB in files of "
+                f"models took {backend_fields['spilled_bytes'] / 1e9:.1f} GB in files of "
                 f"{scenario.run.spill_dir}; a process gives memory of them back to the system "
                 f"beyond {scenario.run.spill_above_gb:g} GB"
             )

@@ -51,11 +51,11 @@ class Episodes:
             before its end.
         """
         if options:
-            told = (
+            warning = (
                 f"reset: options = {dict(options)!r}: none is known and none is read; a scenario "
                 'says what is played: netsim.load("quickstart", horizon_s=200.0)'
             )
-            warnings.warn(told, RunWarning, stacklevel=3)
+            warnings.warn(warning, RunWarning, stacklevel=3)
         self.close()
         self._seed = self._seed + 1 if seed is None else _as_int(seed)
         episode = self._episode = self.source.episode(self._seed)

@@ -139,8 +139,8 @@ class SeveralAgents(AECEnv[str, dict[str, Any], Any]):  # type: ignore[misc] # i
         decision = episode.decision
         if decision is not None:
             turns = [f"node_{decision.node}"]
-            told = spaces.observed(self._declared.observation, decision.observation)
-            self._observed[turns[0]] = told
+            observed = spaces.observed(self._declared.observation, decision.observation)
+            self._observed[turns[0]] = observed
         else:
             turns = list(self.agents)
             self.terminations = dict.fromkeys(self.agents, episode.finished)

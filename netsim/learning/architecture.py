@@ -255,15 +255,15 @@ class Architecture:
         there = [p for p in _GROUPS if any(self._is_in(n, p) for n in names)]
         known = sorted({n.split(".")[0] for n in names} - {"head"})
         parts = ["parameters", "buffers", *there, "'not' before one of these", *known]
-        told = f"model {self.name} has no part {name!r}; it has {', '.join(parts)}"
+        message = f"model {self.name} has no part {name!r}; it has {', '.join(parts)}"
         if not known:
-            told += ". It is a head alone: give it layers before that"
+            message += ". It is a head alone: give it layers before that"
         elif name.removeprefix("not ").partition(".")[0] in ("head", "backbone", "features"):
-            told += (
+            message += (
                 ". Say which of its submodules is the head: [model] head = "
                 f'"{known[-1]}", for example'
             )
-        return told
+        return message
 
     @cached_property
     def _modules(self) -> dict[str, nn.Module]:

@@ -77,8 +77,8 @@ class Levels:
                 late |= models
         for architecture in late:
             architecture.found_random = True
-            told = f"the model {architecture.name}"
-            self.one_by_one.setdefault(told, str(architecture.sequential_reason))
+            subject = f"the model {architecture.name}"
+            self.one_by_one.setdefault(subject, str(architecture.sequential_reason))
         return self._backend.execute(jobs) if late else 0
 
 

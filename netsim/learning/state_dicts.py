@@ -52,9 +52,9 @@ def row_of(architecture: Architecture, values: Mapping[str, Any], initial: Tenso
         missing, unknown = (
             sorted(some) for some in (known.keys() - values.keys(), values.keys() - known.keys())
         )
-        told = [f"lacks {', '.join(missing)}"] * bool(missing)
-        told += [f"has no {', '.join(map(str, unknown))}"] * bool(unknown)
-        raise ProtocolError(f"{where}: what is given {'; the model '.join(told)}")
+        problems = [f"lacks {', '.join(missing)}"] * bool(missing)
+        problems += [f"has no {', '.join(map(str, unknown))}"] * bool(unknown)
+        raise ProtocolError(f"{where}: what is given {'; the model '.join(problems)}")
     given = {name: torch.as_tensor(value).to(known[name]) for name, value in values.items()}
     for name, value in given.items():
         tensor = known[name]

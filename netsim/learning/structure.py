@@ -42,9 +42,9 @@ class Structure:
         ------
         StructureError
         """
-        told = self._changed()
-        if told is not None:
-            raise StructureError(f"a run has one module for all nodes, and {told}")
+        change = self._changed()
+        if change is not None:
+            raise StructureError(f"a run has one module for all nodes, and {change}")
 
     def _changed(self) -> str | None:
         for before, table, items in self._tables:

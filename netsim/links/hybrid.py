@@ -30,8 +30,8 @@ class HybridLink(Link):
         """Read anew what the two links say of themselves; after either has changed."""
         radio, wires = self.radio, self.wires
         self.acknowledged = radio.acknowledged and wires.acknowledged
-        told = radio.broadcast_acknowledged and wires.broadcast_acknowledged
-        self.broadcast_acknowledged, self.control_bits = told, radio.control_bits
+        is_acknowledged = radio.broadcast_acknowledged and wires.broadcast_acknowledged
+        self.broadcast_acknowledged, self.control_bits = is_acknowledged, radio.control_bits
         self.discovery, self.probe_window_s = radio.discovery, radio.probe_window_s
 
     @property

@@ -445,13 +445,13 @@ class Decisions:
                 f"decide: the observation has {', '.join(observation) or 'nothing'}; declared is "
                 f"{', '.join(declared.observation)}"
             )
-        told = {
+        observed = {
             name: _check_value(f"decide: observation {name}", space, observation[name])
             for name, space in declared.observation.items()
         }
         count = self._asked.get(node, 0)
         self._asked[node] = count + 1
-        asked = Decision(node, told, declared.action, self._totals(), count, draw)
+        asked = Decision(node, observed, declared.action, self._totals(), count, draw)
         return asked.checked(self._agent(asked))
 
     def end(self, totals: Totals) -> None:
@@ -459,9 +459,9 @@ class Decisions:
         self._tell("ended", totals)
 
     def _tell(self, what: str, totals: Totals) -> None:
-        told = getattr(self._agent, what, None)
-        if callable(told):
-            told(totals)
+        listener = getattr(self._agent, what, None)
+        if callable(listener):
+            listener(totals)
 
 
 def _check_value(where: str, space: Space, value: Any) -> Any:

@@ -35,9 +35,9 @@ class RunObjects:
     def notify_ended(self) -> None:
         """Call `ended()` of each object that has it: the run has come to its end."""
         for one in self._made.values():
-            told = getattr(one, "ended", None)
-            if callable(told):
-                told()
+            listener = getattr(one, "ended", None)
+            if callable(listener):
+                listener()
 
     def close(self) -> None:
         """Call `close()` of each object that has one, the last one made first.

@@ -135,7 +135,7 @@ def data_kind(data: Any, name: str) -> type[OwnData]:
     made: type[OwnData] = create_model(name, __base__=OwnData, kind=kind)
     made.train_rows, made.test_rows = found[0], found[1] if apart else None
     made.sha256 = _digest(found)
-    made.remarks = list(dict.fromkeys(text for *_, told in read for text in told))
+    made.remarks = list(dict.fromkeys(text for *_, remarks in read for text in remarks))
     if apart:
         for what, one, other in (
             ("inputs", found[0].x, found[1].x),
@@ -196,10 +196,10 @@ def _rows(
         row = int(np.argmax(np.char.strip(users) == ""))
         raise DataError(f"{where}: the user of sample {row} is empty; leave out such samples")
     is_whole = x.dtype.kind in "biu" and x.dtype != np.uint8
-    told = [*_rounding("inputs", x), *(_rounding("targets", y) if y.dtype.kind == "f" else ())]
+    remarks = [*_rounding("inputs", x), *(_rounding("targets", y) if y.dtype.kind == "f" else ())]
     # A copy: what becomes of the caller's arrays changes no scenario.
     inputs = np.array(x, dtype=np.int64 if is_whole else np.float32, order="C")
-    return inputs, y.astype(np.int64 if y.dtype.kind in "biu" else np.float64), users, told
+    return inputs, y.astype(np.int64 if y.dtype.kind in "biu" else np.float64), users, remarks
 
 
 def _rounding(what: str, values: NDArray[Any]) -> list[str]:

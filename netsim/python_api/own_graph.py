@@ -86,17 +86,17 @@ def graph_kind(graph: nx.Graph, name: str) -> type[OwnGraph]:
         a, b = number[one], number[other]
         if a == b:
             continue
-        told = f"[topology]: the graph's edge {one_line((one, other))[:80]}"
-        wire = _wire(values, told)
+        where = f"[topology]: the graph's edge {one_line((one, other))[:80]}"
+        wire = _wire(values, where)
         for pair in ((a, b),) if graph.is_directed() else ((a, b), (b, a)):
             if stated.setdefault(pair, wire) != wire:
                 raise ScenarioError(
-                    f"{told} has parallel ones of another rate_bps or latency_s, and a message "
+                    f"{where} has parallel ones of another rate_bps or latency_s, and a message "
                     "takes one wire; leave one of them"
                 )
         if graph.is_directed() and not graph.has_edge(other, one):
             raise ScenarioError(
-                f"{told} leads one way, and a topology's links go both ways; give "
+                f"{where} leads one way, and a topology's links go both ways; give "
                 "graph.to_undirected(), or both directions"
             )
         found[a].add(b)

@@ -137,8 +137,8 @@ def run(
     observers = Observers(on_message=on_message, on_wakeup=on_wakeup, on_evaluation=on_evaluation)
     if resume:
         if observers != Observers() or agent is not None:
-            told = "agent" if agent is not None else "observers"
-            raise ScenarioError(f"{RUN}: resume=True: takes no {told}; leave one of both out")
+            argument = "agent" if agent is not None else "observers"
+            raise ScenarioError(f"{RUN}: resume=True: takes no {argument}; leave one of both out")
         there = _found_there(chosen, out, timing_only, progress, engine, actors)
         if there is not None:
             return there
@@ -249,8 +249,8 @@ def _found_there(
     objects = parts(scenario)[1]
     if objects and not has_failed:
         names = ", ".join([*(name for _, name in objects.components), *objects.algorithms])
-        told = f"{folder}: taken as it is: whether {names} was the same object then is not known"
-        warnings.warn(told, RunWarning, stacklevel=3)
+        warning = f"{folder}: taken as it is: whether {names} was the same object then is not known"
+        warnings.warn(warning, RunWarning, stacklevel=3)
     if has_ended:
         return opened_run(folder, run_folders(folder), scenario)
     why = "it failed"
@@ -262,8 +262,8 @@ def _found_there(
         except (ScenarioError, AlteredError) as error:  # nothing was written
             why = str(error)
     aside = folder_rotation.move(folder)
-    told = f"{folder}: moved to {aside} and played anew: {why}"
-    warnings.warn(told, RunWarning, stacklevel=3)
+    warning = f"{folder}: moved to {aside} and played anew: {why}"
+    warnings.warn(warning, RunWarning, stacklevel=3)
     return None
 
 
@@ -346,8 +346,8 @@ def sweep(
     """
     require_flags(SWEEP, timing_only=timing_only, progress=progress)
     if only is not None and not _is_part(only):
-        told = "is no part; say which, from 1, of how many, such as (3, 8)"
-        raise ScenarioError(f"{SWEEP}: only = {only!r}: {told}")
+        problem = "is no part; say which, from 1, of how many, such as (3, 8)"
+        raise ScenarioError(f"{SWEEP}: only = {only!r}: {problem}")
     chosen = _with_sweep(as_scenario(scenario, algorithms), {"over": over, "seeds": seeds, **table})
     draft, objects, folders = parts(chosen)
     if objects:  # what they were when a folder was begun is not known
@@ -408,10 +408,10 @@ def resume(
     require_functions(RESUME, tell=(tell, "text -> anything"))
     if campaign_resume.has_ended(path):
         return opened_run(path, run_folders(path), scenario)
-    told = tell or _say_nothing
+    say = tell or _say_nothing
     folders, changes = component_record.recall(path)
     for change in changes if scenario is None else ():
-        told(change)
+        say(change)
     known = nullcontext(kinds_of(folders)) if scenario is None else kinds_for(scenario)
     with known as kinds, _line(progress) as watch:
         run = campaign_resume.read_unfinished(path, kinds, engine=engine, actors=actors)
@@ -419,10 +419,10 @@ def resume(
             _require_at_home(path, parts(scenario)[1], run.scenario.run.engine)
         with folder_lock.held(path, take_over=True):
             figures, page = run.command.figures, run.command.report
-            ending: runner.Ending = campaign_fork.ending_of(run, figures, told) or RunEnding(
+            ending: runner.Ending = campaign_fork.ending_of(run, figures, say) or RunEnding(
                 run.scenario, figures, page
             )
-            played = campaign_resume.play(run, kinds, told, watch, ending=ending)
+            played = campaign_resume.play(run, kinds, say, watch, ending=ending)
     return opened_run(path, played, scenario)
 
 
@@ -521,12 +521,12 @@ def _line(shows: bool) -> Iterator[Watch | None]:
     if not shows:
         yield None
         return
-    told = _Told(_notebook_line() or _stderr_line())
+    line = _Told(_notebook_line() or _stderr_line())
     try:
-        yield told
+        yield line
     finally:
-        told.end()
-        told.write_ended()
+        line.end()
+        line.write_ended()
 
 
 class _Told(Watcher):
@@ -567,11 +567,11 @@ def _notebook_line() -> Callable[[str, bool], None] | None:
     shown: list[Any] = []
 
     def write(text: str, last: bool) -> None:
-        told = {"text/plain": text}
+        bundle = {"text/plain": text}
         if shown:
-            shown[0].update(told, raw=True)
+            shown[0].update(bundle, raw=True)
         else:
-            shown.append(display(told, raw=True, display_id=True))
+            shown.append(display(bundle, raw=True, display_id=True))
 
     return write
 

@@ -427,8 +427,8 @@ def open_folder(folder: str | Path) -> Run:
         run, without = opened_sweep(path, None), sweep_results.missing(path)
     else:
         run, without = opened_run(path, run_folders(path), None), left_out(path)
-    for told in without:
-        warnings.warn(told, RunWarning, stacklevel=2)
+    for warning in without:
+        warnings.warn(warning, RunWarning, stacklevel=2)
     return run
 
 
@@ -445,10 +445,10 @@ def opened_run(folder: Path, folders: Sequence[Path], scenario: Scenario | None)
     """
     runs = []
     for path in folders:
-        told = run_folder.summary(path)
-        name = str(told.get("algorithm", path.name))
+        summary = run_folder.summary(path)
+        name = str(summary.get("algorithm", path.name))
         runs.append(
-            RunFolder(path.absolute(), {"seed": int(told.get("seed", 0)), "algorithm": name})
+            RunFolder(path.absolute(), {"seed": int(summary.get("seed", 0)), "algorithm": name})
         )
     return Run(folder, runs, scenario)
 

@@ -79,10 +79,10 @@ def require_as_written(folder: Path, written: Digests, later: bool = False) -> N
         there = {f"{inside}/{name}" for name in files(folder / inside)}
         wrong |= dict.fromkeys(there - written.keys(), "was not written by this run")
     if wrong:
-        told = "\n".join(f"{folder / name}: {what}" for name, what in sorted(wrong.items()))
+        problems = "\n".join(f"{folder / name}: {what}" for name, what in sorted(wrong.items()))
         raise AlteredError(
-            f"{told}\nnothing was changed; put back what it was from a copy and call netsim resume "
-            f"{folder}, or play it anew: netsim run {folder}/scenario.toml --out NEW"
+            f"{problems}\nnothing was changed; put back what it was from a copy and call netsim "
+            f"resume {folder}, or play it anew: netsim run {folder}/scenario.toml --out NEW"
         )
 
 

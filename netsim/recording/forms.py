@@ -34,8 +34,8 @@ def require_form(label: str, key: str, value: Any, form: Form) -> None:
     else:
         problem = None if form is ANY or _is_a(form, value) else f"must be {form}"
     if problem is not None:
-        told = f"{one_line(key)[:200]}: " if key else ""
-        raise ScenarioError(f"{label}: {told}is {one_line(value)[:60]}, {problem}")
+        where = f"{one_line(key)[:200]}: " if key else ""
+        raise ScenarioError(f"{label}: {where}is {one_line(value)[:60]}, {problem}")
     if isinstance(form, list):
         for place, item in enumerate(value):
             require_form(label, f"{key}[{place}]", item, form[0])

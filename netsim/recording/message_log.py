@@ -113,8 +113,8 @@ class MessageLog:
         self.taken += len(receivers)
         self._hash.add(rows)
         self.traffic.add(rows)
-        for told in self.watchers:
-            told(rows, list(self._parts.words["kind"]))
+        for watcher in self.watchers:
+            watcher(rows, list(self._parts.words["kind"]))
         return rows
 
     def totals(self, bits_transmitted: int, airtime_s: float) -> dict[str, Any]:

@@ -120,10 +120,10 @@ class RunFolder:
             If it is not the folder of one.
         """
         run = RunFolder(folder)
-        told = run.summary, run.status  # both are read, so that neither is broken in silence
-        if any(told):
+        contents = run.summary, run.status  # both are read, so that neither is broken in silence
+        if any(contents):
             require_written(folder / run_folder.NODES, run_folder.NODES)
-        if not any(told) or not is_file(folder / run_folder.NODES):
+        if not any(contents) or not is_file(folder / run_folder.NODES):
             raise ScenarioError(f"{one_line(folder)}: not the folder of a run that has begun")
         return run
 
@@ -174,14 +174,14 @@ class RunFolder:
     @cached_property
     def algorithm(self) -> str:
         """Name of the algorithm: as the summary says, else the scenario, else the folder's name."""
-        told = self.summary.get("algorithm")
-        return str(told or run_folder.algorithm_of(self.scenario, self.folder.name))
+        name = self.summary.get("algorithm")
+        return str(name or run_folder.algorithm_of(self.scenario, self.folder.name))
 
     @property
     def label(self) -> str:
         """Scenario and algorithm of a run that has ended, else the folder's name."""
-        told = [str(self.summary[key]) for key in ("name", "algorithm") if key in self.summary]
-        return ", ".join(told) or self.folder.name
+        names = [str(self.summary[key]) for key in ("name", "algorithm") if key in self.summary]
+        return ", ".join(names) or self.folder.name
 
     @property
     def seed(self) -> Any:
@@ -216,11 +216,11 @@ class RunFolder:
     @cached_property
     def end_s(self) -> float:
         """Time that the run reached [s]: of one that has not ended that of its last record."""
-        told = self.summary.get("virtual_s")
-        if isinstance(told, int | float):
-            return float(told) if math.isfinite(told) else 0.0
-        told = self.status.get("virtual_s")
-        last = [float(told)] if isinstance(told, int | float) else []
+        end_s = self.summary.get("virtual_s")
+        if isinstance(end_s, int | float):
+            return float(end_s) if math.isfinite(end_s) else 0.0
+        end_s = self.status.get("virtual_s")
+        last = [float(end_s)] if isinstance(end_s, int | float) else []
         for table, name in ((self.messages, "t_done_s"), (self.metrics, "t_s")):
             last += [float(table[name].max())] if len(table.get(name, ())) else []
         if not last and len(self.wakes.get("t_s", ())):

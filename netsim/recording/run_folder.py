@@ -98,11 +98,11 @@ def count(folder: Path) -> int | None:
     """
     path = folder / NODES
     try:
-        told = path.lstat()
+        stat = path.lstat()
     except (OSError, ValueError):
         require_written(path, NODES)
         return None
-    found = _rows_of(path, told.st_ino, told.st_mtime_ns, told.st_size)
+    found = _rows_of(path, stat.st_ino, stat.st_mtime_ns, stat.st_size)
     if found > MOST_NODES:
         raise ScenarioError(f"{path}: has {found:,} rows, at most {MOST_NODES:,} are read")
     return int(found)

@@ -64,9 +64,9 @@ def changed_in(sweep: Path, runs: Sequence[Path]) -> list[str]:
     """
     names = [run.relative_to(sweep).as_posix() for run in runs]
     return [
-        f"{told}: differences between runs may be of these; play the sweep in a new folder to be "
-        "sure"
-        for told in made_unlike(runs, names, is_varied=True)
+        f"{difference}: differences between runs may be of these; play the sweep in a new folder "
+        "to be sure"
+        for difference in made_unlike(runs, names, is_varied=True)
     ]
 
 

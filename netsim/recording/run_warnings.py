@@ -42,11 +42,11 @@ class RunWarnings:
 
     def all(self) -> list[str]:
         """Texts of the run, then those of algorithms with the number of nodes that they hold of."""
-        told = list(self.texts)
+        warnings = list(self.texts)
         for text, nodes in self._of_nodes.values():
             more = len(nodes) - 1
-            told.append(text + (f" (and {more:,} more nodes likewise)" if more else ""))
-        return told
+            warnings.append(text + (f" (and {more:,} more nodes likewise)" if more else ""))
+        return warnings
 
     def once(self, subject: str, text: str) -> None:
         """Add a warning, unless there is one of this subject already."""
@@ -190,8 +190,8 @@ def _own_warnings(folder: Path) -> list[str]:
     ]
     found += [f"{algorithm}: {text}" for text in _went_on_with_others(environment)]
     found += [f"{algorithm}: {warning}" for warning in summary.get("warnings", ())]
-    if told := divergence(summary):
-        found.append(f"{algorithm}: {told}")
+    if text := divergence(summary):
+        found.append(f"{algorithm}: {text}")
     return found
 
 

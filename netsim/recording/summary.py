@@ -62,11 +62,11 @@ def summarise(
     if recorded := measured.recorded(metrics):
         found["recorded"] = recorded
     found |= extra
-    told = list(_partly_measured(nodes, main))
+    remarks = list(_partly_measured(nodes, main))
     if main.name in nodes:
-        told += _late(measured.per_node_rows(metrics, main.name)["t_s"], main.name)
-    if told:
-        found["warnings"] = [*found.get("warnings", ()), *told]
+        remarks += _late(measured.per_node_rows(metrics, main.name)["t_s"], main.name)
+    if remarks:
+        found["warnings"] = [*found.get("warnings", ()), *remarks]
     return {name: json_value(value) for name, value in found.items()}
 
 
@@ -183,13 +183,13 @@ def _unfinished(path: Path) -> Iterator[tuple[Path, str]]:
     several = [path / name for name in algorithms] + run_folder.found_at(path, "status.json")
     for folder in alone or dict.fromkeys(several):
         if not is_file(folder / "summary.json"):
-            told = status.read(folder)
-            state = _STATES.get(str(told.get("state")), "its run has not begun")
-            far = told.get("virtual_s")
+            recorded = status.read(folder)
+            state = _STATES.get(str(recorded.get("state")), "its run has not begun")
+            far = recorded.get("virtual_s")
             state = state.format(f" at {far:.6g} s" if is_number(far) else "")
             whole = path if folder.name in algorithms else folder
             remedy = f"; netsim resume {one_line(whole)} goes on with it"
-            yield folder, state + remedy * (told.get("state") != "done")
+            yield folder, state + remedy * (recorded.get("state") != "done")
 
 
 def labels(folders: list[Path], summaries: list[dict[str, Any]]) -> list[str]:

@@ -336,12 +336,12 @@ def row(summary: Summary) -> dict[str, Any]:
 
 def definitions(names: Iterable[str]) -> str:
     """Return the definitions of measures whose titles do not say it, to stand below their table."""
-    told: dict[str, str] = {}
+    explained: dict[str, str] = {}
     for name in names:
         measure = MEASURES[name]
-        if measure.about and measure.about not in told:
-            told[measure.about] = measure.title.removesuffix(" to target")
-    return "\n".join(f"{title}: {about}" for about, title in told.items())
+        if measure.about and measure.about not in explained:
+            explained[measure.about] = measure.title.removesuffix(" to target")
+    return "\n".join(f"{title}: {about}" for about, title in explained.items())
 
 
 def measure_name(name: str) -> str:

@@ -219,5 +219,5 @@ class refused:  # noqa: N801 - reads as a verb in a `with`
         if isinstance(problem, FileNotFoundError):
             raise ScenarioError(f"{self._path}: is missing") from None
         if isinstance(problem, (*BROKEN, TypeError, NotImplementedError)):
-            told = one_line(problem)[:300]
-            raise ScenarioError(f"{self._path}: not a table of a run: {told}") from None
+            reason = one_line(problem)[:300]
+            raise ScenarioError(f"{self._path}: not a table of a run: {reason}") from None

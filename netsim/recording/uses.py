@@ -270,7 +270,7 @@ class Uses:
         arrived, used, lost = sum(self.counts.values()), self.counts["used"], len(self._lost_ns)
         if not arrived and not lost:
             return []
-        told = ", ".join(
+        fates = ", ".join(
             f"{self.counts[fate]:,} {_SAID[fate]}" for fate in FATES[1:] if self.counts[fate]
         )
         since, until = (ns / NS_PER_S for ns in self._longest_gap_ns)
@@ -284,7 +284,7 @@ class Uses:
             return [(
                 "no message used",
                 f"of {arrived:,} messages with models or other values that arrived not one was "
-                f"used ({told}): the measured models learned without them{_remedy(self.counts)}",
+                f"used ({fates}): the measured models learned without them{_remedy(self.counts)}",
             )]  # fmt: skip
         found = []
         first_ns, last_ns = self._longest_gap_ns
@@ -296,7 +296,7 @@ class Uses:
                 f"from {since:g} to {until:g} s, a fifth of the run or more, no model or other "
                 f"value was used: {in_vain:,} messages arrived in vain, {gone:,} were lost; of "
                 f"{arrived:,} that arrived in all {used:,} were used"
-                + (f", {told}" if told else "")
+                + (f", {fates}" if fates else "")
                 + (_remedy(self.counts) if in_vain else ""),
             ))  # fmt: skip
         elif self.counts["late"] >= 0.2 * arrived:

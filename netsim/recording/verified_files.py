@@ -45,8 +45,8 @@ def _listed(folder: Path) -> Mapping[str, str] | None:
     path = folder / checksums.NAME
     if not path.is_file():
         return None
-    told = path.lstat()
-    return _read(folder, told.st_ino, told.st_mtime_ns, told.st_size)
+    stat = path.lstat()
+    return _read(folder, stat.st_ino, stat.st_mtime_ns, stat.st_size)
 
 
 @lru_cache(maxsize=64)

@@ -346,8 +346,8 @@ def _against_problems(scenario: Scenario, draft: Draft) -> list[str]:
     there = [entry.name for entry in scenario.algorithm]
     if against is None or against in there:
         return []
-    told = f"is no algorithm of this scenario; it has {', '.join(there)}"
-    return [line(draft, ("sweep", "against"), told + did_you_mean(against, there))]
+    problem = f"is no algorithm of this scenario; it has {', '.join(there)}"
+    return [line(draft, ("sweep", "against"), problem + did_you_mean(against, there))]
 
 
 def _validation_problems(scenario: Scenario, draft: Draft, modules: Kinds) -> list[str]:
@@ -362,8 +362,10 @@ def _validation_problems(scenario: Scenario, draft: Draft, modules: Kinds) -> li
     }
     if not needing:
         return []
-    told = f"must be above 0 for algorithm {', '.join(needing)}, which looks at validation samples"
-    return [line(draft, ("data", "validation"), f"{told}; give a share, such as 0.2")]
+    problem = (
+        f"must be above 0 for algorithm {', '.join(needing)}, which looks at validation samples"
+    )
+    return [line(draft, ("data", "validation"), f"{problem}; give a share, such as 0.2")]
 
 
 def _learning_problems(
@@ -377,8 +379,10 @@ def _learning_problems(
     tables = {"data": [raw.get("data")], "model": model if isinstance(model, list) else [model]}
     problems = []
     if alone and at(raw, ("run", "engine")) == "ray":
-        told = f'algorithm "{alone[0]}" brings its own learning, which no actor computes; "local"'
-        problems.append(line(draft, ("run", "engine"), told))
+        problem = (
+            f'algorithm "{alone[0]}" brings its own learning, which no actor computes; "local"'
+        )
+        problems.append(line(draft, ("run", "engine"), problem))
     return problems + [
         line(draft, (table, "kind"), f'algorithm "{learning[0]}" learns; name another kind')
         for table, each in tables.items()

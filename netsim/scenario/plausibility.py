@@ -17,9 +17,9 @@ def remarks(scenario: Scenario) -> list[str]:
     for path, value, marks in numbers(scenario):
         for mark in marks:
             if isinstance(mark, Plausible):
-                told = _beyond(value, mark) or _not_in_run(path, value, mark, scenario)
-                if told:
-                    found.append(f"{_named(path)} = {shown(value)}: {told}; is the unit right?")
+                problem = _beyond(value, mark) or _not_in_run(path, value, mark, scenario)
+                if problem:
+                    found.append(f"{_named(path)} = {shown(value)}: {problem}; is the unit right?")
     return list(dict.fromkeys(found))
 
 

@@ -47,8 +47,8 @@ class Arrays:
 
     def error(self, what: str, name: str | None = None) -> DataError:
         """Make an error about the file or one of its members, to be raised."""
-        told = what if name is None else f"member {name}: {what}"
-        return DataError(f"{self.where}: {one_line(told)}")
+        problem = what if name is None else f"member {name}: {what}"
+        return DataError(f"{self.where}: {one_line(problem)}")
 
     def get(self, name: str, kinds: str = NUMBERS, ndims: Sequence[int] = ()) -> NDArray[Any]:
         """One member.

@@ -217,8 +217,8 @@ def _of_period(text: Text, k: int, period: dict[str, Any], key: str) -> float:
     value = period.get(key)
     if is_number(value) and 0 <= value <= 1e300:
         return float(value)
-    told = "is missing" if key not in period else f"is {quote(repr(value))}"
-    raise text.error(f"period {k}: {key} {told}; it must be a number of at least 0")
+    state = "is missing" if key not in period else f"is {quote(repr(value))}"
+    raise text.error(f"period {k}: {key} {state}; it must be a number of at least 0")
 
 
 def _rates(text: Text) -> dict[str, Pieces]:

@@ -342,10 +342,10 @@ def text_of(found: bytes, where: str) -> str:
 
 def unreadable_error(where: str, error: BaseException) -> DataError:
     """An error, to be raised, that a file can't be read; `error` is one of `BROKEN`."""
-    told = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
     remedy = "fetch the file again"
-    if "parse error" in told:  # Arrow's words, with the row
+    if "parse error" in reason:  # Arrow's words, with the row
         remedy = "mend that row, or leave it out"
-        if "CSV" in told:
+        if "CSV" in reason:
             remedy += "; line 1 has the names of all columns"
-    return DataError(f"{where}: can't be read ({one_line(told)}); {remedy}")
+    return DataError(f"{where}: can't be read ({one_line(reason)}); {remedy}")

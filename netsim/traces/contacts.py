@@ -175,13 +175,13 @@ def _order(
     at, first = rows[0]
     named, units = _order_by_header(first)
     if columns:
-        told = tuple(columns)
-        timed = told.index("t" if "t" in told else "start")
+        names = tuple(columns)
+        timed = names.index("t" if "t" in names else "start")
         header = timed < len(first) and parse_moment(first[timed]) is None
         own = dict.fromkeys(COLUMNS, 1.0) | {
-            name: _unit(first[k])[1] for k, name in enumerate(told) if k < len(first)
+            name: _unit(first[k])[1] for k, name in enumerate(names) if k < len(first)
         }
-        return told, own if header else {}
+        return names, own if header else {}
     if units:
         return named, units
     konect = _KONECT.match(first_line)
@@ -233,20 +233,20 @@ def _likely_order(
     DataError
         If it may be something else.
     """
-    told = "say which with columns"
+    remedy = "say which with columns"
     if four:
         starts, ends = _column(rows, 2), _column(rows, 3)
         if len(rows) > 1 and starts.max() < ends.min() and starts.any():
             raise text.error(
                 "its lines may be i j start end, and then all are in contact at once, or i j "
-                f'weight time; {told}, as in columns = ["i", "j", "_", "t"]'
+                f'weight time; {remedy}, as in columns = ["i", "j", "_", "t"]'
             )
         first = _column(rows, 0)
         if _in_steps(first, sample_s) and (np.diff(first) >= 0).all():
-            raise text.error(f"its lines may be i j start end, or t i j and a number; {told}")
+            raise text.error(f"its lines may be i j start end, or t i j and a number; {remedy}")
         if len(rows) > 1 and _spans_first(*(_column(rows, k) for k in range(4))):
             raise text.error(
-                f"its lines may be i j start end or start end i j; {told}, as in columns = "
+                f"its lines may be i j start end or start end i j; {remedy}, as in columns = "
                 '["start", "end", "i", "j"]'
             )
         return ("i", "j", "start", "end")
@@ -260,11 +260,11 @@ def _likely_order(
     if not by_steps or other_by_steps:
         if len(rows[0][1]) > 4 and (third <= _column(rows, 3)).all():
             raise text.error(
-                f"its lines may be i j start end, t i j or i j t; {told}, as in columns = "
+                f"its lines may be i j start end, t i j or i j t; {remedy}, as in columns = "
                 '["i", "j", "start", "end"]'
             )
         raise text.error(
-            f'its lines may be t i j or i j t; {told}, as in columns = ["i", "j", "t"]'
+            f'its lines may be t i j or i j t; {remedy}, as in columns = ["i", "j", "t"]'
         )
     return ("t", "i", "j")
 

@@ -40,8 +40,8 @@ def read_fading(text: Text, rows: int | None = None) -> NDArray[np.float64]:
             values = np.array(words, dtype=np.float64)
         except ValueError:
             bad = next(k for k, word in enumerate(words) if not _is_number(word))
-            told = f"column {bad + 1} is {quote(words[bad])}, not a fade in dB"
-            raise text.error(told, at) from None
+            problem = f"column {bad + 1} is {quote(words[bad])}, not a fade in dB"
+            raise text.error(problem, at) from None
         wild = ~(values <= _MOST_DB)  # NaN, too
         if wild.any():
             column = int(np.argmax(wild))

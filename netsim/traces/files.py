@@ -277,5 +277,5 @@ def parse_number(word: str) -> float | None:
 
 def quote(word: str, most: int = 24) -> str:
     """A word of a file as errors show it: quoted, escaped, and cut."""
-    told = one_line(word)
-    return f'"{told}"' if len(told) <= most else f'"{told[:most]}..."'
+    text = one_line(word)
+    return f'"{text}"' if len(text) <= most else f'"{text[:most]}..."'

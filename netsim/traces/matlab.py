@@ -140,8 +140,8 @@ def _matrix(body: memoryview, order: str, depth: int, budget: _Budget) -> tuple[
             names = [""] if kind == _CELL else _field_names(parts, order)
             return name, _entries(parts, order, axes, names, depth, budget)
     except (StopIteration, ValueError, TypeError) as error:
-        told = str(error) if isinstance(error, BrokenError) else "a matrix lacks a part"
-        raise BrokenError(told) from None
+        reason = str(error) if isinstance(error, BrokenError) else "a matrix lacks a part"
+        raise BrokenError(reason) from None
     return name, None
 
 

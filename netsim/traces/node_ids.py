@@ -97,6 +97,6 @@ def left_aside(text: Text, what: str, names: Sequence[str]) -> None:
     names : sequence of str
         Of what; some of them are told.
     """
-    told = ", ".join(quote(name) for name in names[:5])
+    shown = ", ".join(quote(name) for name in names[:5])
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    note_remark(f"{text.where}: left aside are the {what} {told}{more}")
+    note_remark(f"{text.where}: left aside are the {what} {shown}{more}")

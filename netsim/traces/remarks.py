@@ -124,9 +124,9 @@ class Notes:
         for where, (names, read) in self.columns.items():
             left = [name or "the one without a name" for name in names if name not in read]
             if left:
-                told = ", ".join(left[:SHOWN_COLUMNS]) + (", ..." if left[SHOWN_COLUMNS:] else "")
+                shown = ", ".join(left[:SHOWN_COLUMNS]) + (", ..." if left[SHOWN_COLUMNS:] else "")
                 known = ", ".join(name for name in names if name in read)
-                yield f"{where}: left aside are its columns {told}; read are {known}"
+                yield f"{where}: left aside are its columns {shown}; read are {known}"
 
     def _of_one_clock(self, horizon_s: float) -> Iterator[str]:
         """Remarks on files that may count from one instant, such as 1970, and begin at others."""

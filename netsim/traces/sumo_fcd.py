@@ -191,8 +191,8 @@ def _row_cells(rows: Columns, kind: str) -> Iterator[tuple[str, str, str]]:
 def _required_number(text: Text, line: int, tag: str, key: str, word: str | None) -> float:
     value = None if word is None else parse_number(word)
     if value is None or not math.isfinite(value):
-        told = "is missing" if not word else f"is {quote(word)}"
-        raise text.error(f"<{tag}>: {key} {told}; it must be a finite number", line)
+        state = "is missing" if not word else f"is {quote(word)}"
+        raise text.error(f"<{tag}>: {key} {state}; it must be a finite number", line)
     return value
 
 
@@ -297,8 +297,8 @@ class _Reader:
         if tag == "timestep":
             time_s = parse_moment(said.get("time", ""))
             if time_s is None:
-                told = f"is {quote(said['time'])}" if "time" in said else "is missing"
-                raise self._error(f"<timestep>: time {told}; it must be a finite number, or H:M:S")
+                state = f"is {quote(said['time'])}" if "time" in said else "is missing"
+                raise self._error(f"<timestep>: time {state}; it must be a finite number, or H:M:S")
             self._movers.begin_step(time_s, line)
             self._in_step = True
         elif tag in _MOVERS:

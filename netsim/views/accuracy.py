@@ -131,11 +131,11 @@ def of_runs(runs: Sequence[RunFolder], ask: Ask) -> Shown | None:
         about += f": {', '.join(no_number)}" if len(runs) > 1 else ""
     short = [row for one in drawn for row in _last_points(one)]
     has_bands = any(line.half is not None for one in drawn for line in one.lines)
-    told = Around(BANDS[band]) if has_bands else None
+    spread = Around(BANDS[band]) if has_bands else None
     has_seeds = ask.band is None and seeds[-1] > 1
     if has_seeds:
-        told = spread_in_words([line.seeds for one in drawn for line in one.lines], BANDS[band])
-    return Shown([_panel(one, band, told, has_seeds) for one in drawn], about, short)
+        spread = spread_in_words([line.seeds for one in drawn for line in one.lines], BANDS[band])
+    return Shown([_panel(one, band, spread, has_seeds) for one in drawn], about, short)
 
 
 def _have_numbers(drawn: Sequence[Curves]) -> bool:

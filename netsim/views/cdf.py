@@ -177,12 +177,12 @@ def _explanation(
     run = next(iter(groups.values()))[0]
     seeds = max(len(group) for group in groups.values())
     nodes = f"{run.count:,} nodes"
-    told = [f"{nodes} of each of {seeds} seeds" if seeds > 1 else nodes]
+    sentences = [f"{nodes} of each of {seeds} seeds" if seeds > 1 else nodes]
     if any(what not in OF_MESSAGES for what in wanted):
-        told.append("at the last evaluation")
+        sentences.append("at the last evaluation")
     if is_paired:
-        told.append("differences by node")
-    return ", ".join(told)
+        sentences.append("differences by node")
+    return ", ".join(sentences)
 
 
 def _panel(samples: Samples) -> Panel:

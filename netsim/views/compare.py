@@ -83,8 +83,8 @@ def of_runs(runs: Sequence[RunFolder], _: Ask) -> Shown:
         "their intervals are over the nodes of this seed. A heading sorts."
     )
     ended = [run for run in runs if run.summary]
-    told = printed(rows_of([run.folder for run in ended])) if ended else None
-    return Shown([Panel(Columns(columns, caption, about=about), table)], printed=told)
+    as_text = printed(rows_of([run.folder for run in ended])) if ended else None
+    return Shown([Panel(Columns(columns, caption, about=about), table)], printed=as_text)
 
 
 def _differences(runs: Sequence[RunFolder], table: dict[str, Any]) -> list[Quantity]:
@@ -139,11 +139,11 @@ def table(
     Below the table stands what the runs were not made alike of: data, files, sources.
     """
     rows = rows_of(folders, target)
-    told = printed(rows)
+    text = printed(rows)
     unlike = made_unlike(folders, [str(row["run"]) for row in rows])
     if csv_path is not None:  # after all that reads the runs
         write_csv(csv_path, rows)
-    return replace(told, note="\n".join([told.note, *unlike]))
+    return replace(text, note="\n".join([text.note, *unlike]))
 
 
 def rows_of(folders: Sequence[Path], target: float | None = None) -> list[Row]:
@@ -169,12 +169,12 @@ def rows_of(folders: Sequence[Path], target: float | None = None) -> list[Row]:
 def printed(rows: Sequence[Row]) -> Printed:
     """Rows of runs for the terminal: one a run, with seed and main metric if they differ."""
     columns, names_shown = [], []
-    told = {"run": [str(r["run"]) for r in rows]}
+    text_columns = {"run": [str(r["run"]) for r in rows]}
     about = {
         "seed": [str(r.get("seed")) for r in rows],
         "judged by": [_judging_metric(r) for r in rows],
     }
-    told |= {key: words for key, words in about.items() if len(set(words)) > 1}
+    text_columns |= {key: words for key, words in about.items() if len(set(words)) > 1}
     main = {r["metric"] for r in rows if "metric" in r}  # of runs that are not judged by accuracy
     for name, spread in _SHOWN.items():
         is_left_out = name in _OPTIONAL or name in _ACCURACIES
@@ -208,7 +208,7 @@ def printed(rows: Sequence[Row]) -> Printed:
         notes.append(
             f"{', '.join(uncounted)}: recorded before bits offered and transmitted were counted"
         )
-    return Printed(told, columns, "\n".join(notes))
+    return Printed(text_columns, columns, "\n".join(notes))
 
 
 def _judging_metric(r: Row) -> str:

@@ -60,12 +60,12 @@ def _panel(
     at[-1] = top
     counts = np.bincount(codes, minlength=len(kinds.names))
     most = [k for k in np.argsort(-counts, kind="stable").tolist() if counts[k]][:MOST_KINDS]
-    shares, told = [], {}
+    shares, legends = [], {}
     for k in most:
         mine = np.sort(some[codes == k])
         shares.append(np.searchsorted(mine, at, side="right") / len(mine))
         median, p95, largest = map(seconds, [*np.quantile(mine, (0.5, 0.95)).tolist(), mine[-1]])
-        told[kinds.names[k]] = f"median {median}, 95 % {p95}, most {largest}"
+        legends[kinds.names[k]] = f"median {median}, 95 % {p95}, most {largest}"
     table = {
         "kind": np.repeat([kinds.names[k] for k in most], POINTS),
         "at_s": np.tile(at, len(most)),
@@ -73,5 +73,5 @@ def _panel(
         "messages": np.repeat(counts[most], POINTS),
     }
     y = Quantity("share_at_or_below", f"Share of {of}", "%")
-    mark = Lines(axis, y, "kind", axis="distribution", is_log=is_log, told=told)
+    mark = Lines(axis, y, "kind", axis="distribution", is_log=is_log, told=legends)
     return Panel(mark, table, axis.label)

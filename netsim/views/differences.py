@@ -27,8 +27,8 @@ def of_sweep(sweep: SweepTables) -> Shown | None:
     if not sweep.measures:
         return None
     show = measures_to_show(sweep.lines, sweep.design.show)
-    told = printed(sweep.lines, show, sweep.design)
-    return Shown([Panel(OnPage("differences", gather(sweep)))], printed=told)
+    as_text = printed(sweep.lines, show, sweep.design)
+    return Shown([Panel(OnPage("differences", gather(sweep)))], printed=as_text)
 
 
 def gather(sweep: SweepTables) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def gather(sweep: SweepTables) -> dict[str, Any]:
         for line, beside in zip(sweep.lines, sweep.lines_to(first), strict=True)
     ]
     views = ("mean", "to_point", "to_algorithm")
-    told = {
+    tables = {
         view: [
             spread_in_words(
                 [row[view][k][2] for row in rows if row[view][k]], f"{100 * LEVEL:g} % interval"
@@ -72,7 +72,7 @@ def gather(sweep: SweepTables) -> dict[str, Any]:
                 }
                 for one in each
             ]
-            for view, each in told.items()
+            for view, each in tables.items()
         },
         "rows": rows,
     }

@@ -78,8 +78,8 @@ def gather(folder: Path, node: int | None = None) -> Shown:
     ended = "" if run.state == "done" else f"; the run is not done ({run.state}): as far as it came"
     count = len(evidence.nodes)
     about = f"{count} node{'s' * (count != 1)}, {run.end_s:,.6g} virtual s, {evidence.schedule}"
-    told = [about + ended, *_by_pytorch(run.summary)]
-    head = one_line(f"{folder}: {run.label}{whose}"), "\n".join(map(one_line, told)) + "\n"
+    sentences = [about + ended, *_by_pytorch(run.summary)]
+    head = one_line(f"{folder}: {run.label}{whose}"), "\n".join(map(one_line, sentences)) + "\n"
     table = {
         "rank": np.array([one.rank for one in found]),
         "share": np.array([one.weight for one in found], dtype=np.float64),

@@ -181,25 +181,25 @@ def _explanation(
     """Describe the drawing, its order, and its omissions."""
     order, _, block = first
     kinds = list(dict.fromkeys(weights_of(run.folder)[1] for run in having.values()))
-    told = [f"{' or '.join(kinds)} {heatmaps.LAST}"]
+    parts = [f"{' or '.join(kinds)} {heatmaps.LAST}"]
     if order.by:
-        told.append(f"nodes ordered by {order.by}")
+        parts.append(f"nodes ordered by {order.by}")
     if block > 1:
-        told.append(f"a cell is {block} x {block} nodes")
+        parts.append(f"a cell is {block} x {block} nodes")
     seeds = {run.seed for run in having.values()}
     if len(every) and len(seeds) == 1:
-        told.append(f"seed {next(iter(seeds))}")
+        parts.append(f"seed {next(iter(seeds))}")
     missing = [name for name in every if name not in having]
     if missing:
-        told.append(f"without weights: {', '.join(missing)}")
-    return "; ".join(told)
+        parts.append(f"without weights: {', '.join(missing)}")
+    return "; ".join(parts)
 
 
 def _summary_row(name: str, run: RunFolder) -> Row:
     """Return the graph's row of the summary."""
-    told = run.summary.get("graph") or {}
+    summary = run.summary.get("graph") or {}
     numbers = {
-        key: told.get(key) for key in ("collaborators", "sparsity", "asymmetry", "own_weight")
+        key: summary.get(key) for key in ("collaborators", "sparsity", "asymmetry", "own_weight")
     }
-    same = {key: told.get(key) for key in ("weight_on_same_task", "same_task_peers")}
+    same = {key: summary.get(key) for key in ("weight_on_same_task", "same_task_peers")}
     return {"curve": name, "seed": run.seed, **numbers, **same}

@@ -55,10 +55,12 @@ def of_sweep(sweep: SweepTables) -> Shown | None:
             points.append({"point": sweep.point_names[point], "lines": lines})
     if not points or all(len(line["t_s"]) < 2 for one in points for line in one["lines"]):
         return None
-    told = spread_in_words([line["seeds"] for one in points for line in one["lines"]], BANDS["std"])
+    spread = spread_in_words(
+        [line["seeds"] for one in points for line in one["lines"]], BANDS["std"]
+    )
     data = {
         "metric": metric,
-        "around": "" if told is None else told.drawn("thin lines", "band"),
+        "around": "" if spread is None else spread.drawn("thin lines", "band"),
         "is_share": is_share(metric),
         "algorithms": [method(name) for name in sweep.algorithms],
         "points": points,

@@ -208,7 +208,7 @@ def printed(cost: NetworkCost) -> Printed:
 
 def sentences(cost: NetworkCost) -> list[str]:
     """Return the table in words, one sentence an algorithm."""
-    told = [_sentence(group) for group in cost.groups if len(group) > 1]
+    sentences_of_runs = [_sentence(group) for group in cost.groups if len(group) > 1]
     silent = [g[-1] for g in cost.groups if g[-1].sent == 0 and len(g) == 1 and g[-1].learned]
     if len(silent) == 1:
         alone = silent[0]
@@ -216,8 +216,10 @@ def sentences(cost: NetworkCost) -> list[str]:
         parts = [f"{name} {_against(gap, alone.main)}" for name, gap in gaps.items() if gap]
         parts = [part for part in parts if not part.startswith(f"{alone.name} ")]
         if parts:
-            told.append(f"Against {alone.name}, which sends nothing: {'; '.join(parts)}.")
-    return told
+            sentences_of_runs.append(
+                f"Against {alone.name}, which sends nothing: {'; '.join(parts)}."
+            )
+    return sentences_of_runs
 
 
 def _sentence(group: Sequence[World]) -> str:
@@ -251,19 +253,19 @@ def _given_up(above: Mapping[str, Any], below: Mapping[str, Any]) -> str:
     """The keys that one `set` has and another has not or otherwise; of a kind's keys the kind."""
     differing = {k: v for k, v in above.items() if k not in below or below[k] != v}
     tables = [key.rpartition(".")[0] for key in differing if key.rpartition(".")[2] in TAGS]
-    told = [
+    reasons = [
         key if value is True else f"{key} = {shown(value)}"
         for key, value in differing.items()
         if key.rpartition(".")[2] in TAGS or key.rpartition(".")[0] not in tables
     ]
-    return " and ".join(told) or "its set"
+    return " and ".join(reasons) or "its set"
 
 
 def _against(gap: Spread, main: MainMetric) -> str:
-    told = _gap(gap, main.name, unit=True)
+    gap_text = _gap(gap, main.name, unit=True)
     if not gap.is_clear:
-        return f"makes no clear difference ({told})"
-    return f"{'gains' if (gap.mean < 0) == main.is_lower_better else 'loses'} ({told})"
+        return f"makes no clear difference ({gap_text})"
+    return f"{'gains' if (gap.mean < 0) == main.is_lower_better else 'loses'} ({gap_text})"
 
 
 def _value(run: World, unit: bool = False) -> str:
@@ -300,8 +302,8 @@ def view(cost: NetworkCost) -> Shown:
     """Return accuracy over time, fates of messages, sentences and the table of all worlds."""
     table = _table(cost)
     rows = rows_of(table.table)
-    told = Panel(Sentences([Sentence(text) for text in sentences(cost)]))
-    panels = [*_curves(cost), *_fates(cost), told, table]
+    words = Panel(Sentences([Sentence(text) for text in sentences(cost)]))
+    panels = [*_curves(cost), *_fates(cost), words, table]
     return Shown(panels, short=rows, printed=printed(cost), rows=rows)
 
 
@@ -380,10 +382,10 @@ def _fates(cost: NetworkCost) -> list[Panel]:
         "share": (messages / np.array([[run.sent] for run in sending])).reshape(-1),
     }
     delays = {run.name: run.delay_s("mean") for run in sending}
-    told = {
+    legends = {
         name: f"after {mean_s:.2g} s" if mean_s else "at once"
         for name, mean_s in delays.items()
         if mean_s is not None
     }
     y = Quantity("share", "Messages, once a receiver", "%")
-    return [Panel(Shares("run", y, "fate", "messages", told), table, on_page=False)]
+    return [Panel(Shares("run", y, "fate", "messages", legends), table, on_page=False)]

@@ -41,8 +41,10 @@ def of_sweep(sweep: SweepTables) -> Shown | None:
         axes.append({"title": title, "values": _short(means), "is_result": True})
     scores = {(str(t["point"]), t["algorithm"]): t.get("score") for t in sweep.trials}
     if any(score is not None for score in scores.values()):
-        told = [scores.get((line.point, line.algorithm)) for line in sweep.lines][:MOST_LINES]
-        axes.append({"title": "score", "values": _short(told), "is_result": True})
+        line_scores = [scores.get((line.point, line.algorithm)) for line in sweep.lines][
+            :MOST_LINES
+        ]
+        axes.append({"title": "score", "values": _short(line_scores), "is_result": True})
     labels = [
         f"{sweep.point_names[line.point]}, {names.method(line.algorithm)}"
         for line in sweep.lines[:MOST_LINES]
@@ -60,9 +62,11 @@ def _axis(key: str, values: list[Any]) -> dict[str, Any]:
             "values": _short(drawn),
             "is_log": low > 0 and high / low >= 20,
         }
-    told = dict(zip(map(toml_text, known), words_of(known), strict=True))
-    words = list(dict.fromkeys(told.values()))
-    places = [None if value is None else words.index(told[toml_text(value)]) for value in values]
+    words_by_value = dict(zip(map(toml_text, known), words_of(known), strict=True))
+    words = list(dict.fromkeys(words_by_value.values()))
+    places = [
+        None if value is None else words.index(words_by_value[toml_text(value)]) for value in values
+    ]
     return {"title": names.key(key).title, "values": places, "words": words}
 
 

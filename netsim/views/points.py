@@ -31,8 +31,8 @@ def of_sweep(sweep: SweepTables) -> Shown:
         swept = [line.values.get(key) for line in lines]
         numbers = all(map(is_number, swept))
         known = [v for v in swept if v is not None]
-        told = iter(words_of(known))
-        words = ["" if v is None else next(told) for v in swept]
+        remaining_words = iter(words_of(known))
+        words = ["" if v is None else next(remaining_words) for v in swept]
         table[key] = np.array(swept if numbers else words)
         columns.append(names.key(key, swept if numbers else (), key))
     about = {}

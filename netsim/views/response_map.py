@@ -33,8 +33,13 @@ def of_sweep(sweep: SweepTables) -> Shown | None:
             axes, order, ([str(line.values[key]) for line in lines] for key in keys), strict=True
         )
     ]
-    told = described(measure)
-    value = Quantity("mean", told["title"], told["unit"], 1 / told["scale"])
+    described_measure = described(measure)
+    value = Quantity(
+        "mean",
+        described_measure["title"],
+        described_measure["unit"],
+        1 / described_measure["scale"],
+    )
     panels = []
     known = [line.estimates[measure].mean for line in lines if measure in line.estimates]
     for algorithm in sweep.algorithms:

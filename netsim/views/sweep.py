@@ -69,10 +69,10 @@ def gather(
     cells = [line.estimates[name] for line in lines for name in shown if name in line.estimates]
     seen = (_seen(cell, side) for cell in cells for side in sides)
     counts = [cell.seeds for cell in seen if cell is not None]
-    told = spread_in_words(counts, f"{100 * LEVEL:g} % interval")
+    spread = spread_in_words(counts, f"{100 * LEVEL:g} % interval")
     axes = {key: SweptAxis.of(key, [line.values[key] for line in lines]) for key in keys}
     panels = [
-        _panel(groups, name, axis, lines, side, is_search, told)
+        _panel(groups, name, axis, lines, side, is_search, spread)
         for name in shown
         for axis in axes.values()
         for side in sides
@@ -203,7 +203,7 @@ def _summary_rows(
                 measure = names.measure(name)
                 row[measure.title] = MEASURES[name].spelled(cell.mean, cell.half_width)
                 if minus and (diff := cell.difference) is not None:
-                    told = names.difference(measure, names.method(minus), alone=True)
-                    row[told.title] = MEASURES[name].spelled(diff.mean, diff.half_width, "+")
+                    difference = names.difference(measure, names.method(minus), alone=True)
+                    row[difference.title] = MEASURES[name].spelled(diff.mean, diff.half_width, "+")
             found.append(row)
     return found

@@ -24,8 +24,8 @@ def of_sweep(sweep: SweepTables) -> Shown:
     for key in keys:
         axis = SweptAxis.of(key, [p[key] for p in sweep.design.points.values() if key in p])
         values = dict.fromkeys(map(axis.text, range(len(axis.values))))
-        told = ", ".join(values)
-        if len(told) > _MOST_WORDS:
-            told = f"{len(values)} values"
-        found.append((axis.axis.title, told))
+        text = ", ".join(values)
+        if len(text) > _MOST_WORDS:
+            text = f"{len(values)} values"
+        found.append((axis.axis.title, text))
     return Shown([Panel(OnPage("facts", {"entries": [[name, value] for name, value in found]}))])

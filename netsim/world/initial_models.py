@@ -47,8 +47,8 @@ def _values_of(kind: ModelKind, examples: Examples, dtype: torch.dtype) -> int:
         raise
     except Exception as error:  # whatever a user's function may raise
         first = one_line(str(error).partition("\n")[0])
-        told = (ArithmeticError, AssertionError, RuntimeError, TypeError, ValueError)
-        if not isinstance(error, told):  # others say little but for their name
+        explained = (ArithmeticError, AssertionError, RuntimeError, TypeError, ValueError)
+        if not isinstance(error, explained):  # others say little but for their name
             first = f"{type(error).__name__}: {first}"
         raise ScenarioError(f"{where}: can't be built: {first}; choose other sizes") from error
     require_real(where, module, dtype)

@@ -138,20 +138,20 @@ def _require_gains_alone(scenario: Scenario, gains: Gains) -> None:
     """
     radio = scenario.radio
     assert radio is not None
-    told = f'path_loss "{radio.path_loss.kind}"'
+    law_text = f'path_loss "{radio.path_loss.kind}"'
     if radio.reachable is not None:
         raise ScenarioError(
-            f"[radio] reachable = {radio.reachable:g}: {told} states every link, so there is "
+            f"[radio] reachable = {radio.reachable:g}: {law_text} states every link, so there is "
             "nothing to calibrate by distance; set threshold_db or tx_power_dbm yourself"
         )
     if radio.shadowing.drawn:
         raise ScenarioError(
-            f'[radio.shadowing] kind = "{radio.shadowing.kind}": {told} holds it '
+            f'[radio.shadowing] kind = "{radio.shadowing.kind}": {law_text} holds it '
             'already; set "none"'
         )
     if gains.faded and radio.fading.kind != "none":
         raise ScenarioError(
-            f'[radio.fading] kind = "{radio.fading.kind}": {told} with gain = "faded" holds it '
+            f'[radio.fading] kind = "{radio.fading.kind}": {law_text} with gain = "faded" holds it '
             'already; set "none"'
         )
 

@@ -78,9 +78,9 @@ class Need:
 
     def __str__(self) -> str:
         most = sorted(self.parts, key=lambda part: -part.size)[:3]
-        told = ", ".join(f"{part.what} {_format_bytes(part.size)}" for part in most)
+        parts = ", ".join(f"{part.what} {_format_bytes(part.size)}" for part in most)
         there = _format_bytes(self.there)
-        return f"{_format_bytes(self.size)} of memory ({told}), and {self.where} has {there}"
+        return f"{_format_bytes(self.size)} of memory ({parts}), and {self.where} has {there}"
 
     def require(self, remedy: str) -> None:
         """Raise ScenarioError if it can't fit, even if it is `FACTOR` times less than estimated."""
@@ -196,8 +196,8 @@ def available_bytes() -> float:
 
 def _of_machine() -> float:
     """Memory that the system can give without swapping; without end where it does not say."""
-    told = _text(_PROC / "meminfo")
-    for line in told.splitlines():
+    meminfo = _text(_PROC / "meminfo")
+    for line in meminfo.splitlines():
         if line.startswith("MemAvailable:"):
             return float(line.split()[1]) * 1024
     try:

@@ -95,15 +95,15 @@ def _combine_tracks(
 def _require_alone(scenario: Scenario, laws: Sequence[Mobility], places: bool) -> None:
     """Raise ScenarioError where something stands beside a law that says where all nodes are."""
     law = next(law for law in laws if law.states_places)
-    told = f'[mobility] kind = "{law.model_dump()["kind"]}"'
+    key = f'[mobility] kind = "{law.model_dump()["kind"]}"'
     if places:
         raise ScenarioError(
-            f"{told}: says where all nodes are, and [nodes] placement = "
+            f"{key}: says where all nodes are, and [nodes] placement = "
             f'"{scenario.nodes.placement}" says it, too; leave out placement'
         )
     if len(laws) > 1:
         raise ScenarioError(
-            f"{told}: says where all nodes are, and a group has a [mobility] of its own; leave one "
+            f"{key}: says where all nodes are, and a group has a [mobility] of its own; leave one "
             "out"
         )
 
@@ -112,17 +112,17 @@ def _require_places(scenario: Scenario, law: Mobility, places: bool) -> None:
     """Raise ScenarioError where a law of motion does not go with how nodes are placed."""
     if isinstance(law, Static):
         return
-    told = f'[mobility] kind = "{law.model_dump()["kind"]}"'
+    key = f'[mobility] kind = "{law.model_dump()["kind"]}"'
     if not places:
         raise ScenarioError(
-            f'{told}: nodes have no places under [nodes] placement = "iid_links"; set "disc", '
+            f'{key}: nodes have no places under [nodes] placement = "iid_links"; set "disc", '
             '"square" or "given"'
         )
     if scenario.radio is None:
-        raise ScenarioError(f"{told}: where nodes are matters over the air only; give a [radio]")
+        raise ScenarioError(f"{key}: where nodes are matters over the air only; give a [radio]")
     if scenario.nodes.placement == "square" and law.turn_every_s(1.0) is not None:
         raise ScenarioError(
-            f'{told}: moves nodes in the disc of nodes.radius_m, and [nodes] placement = "square" '
+            f'{key}: moves nodes in the disc of nodes.radius_m, and [nodes] placement = "square" '
             'puts them into a square; set placement = "disc", or move them by a file'
         )
 
@@ -174,12 +174,12 @@ def distances(
 
 def _require_for_energy(scenario: Scenario, places: bool) -> None:
     radio = scenario.energy.radio
-    told = f'[energy.radio] kind = "{radio.kind}"'
+    key = f'[energy.radio] kind = "{radio.kind}"'
     if radio.needs_radio and scenario.radio is None:
-        raise ScenarioError(f"{told}: is about a radio, and the scenario has none; give a [radio]")
+        raise ScenarioError(f"{key}: is about a radio, and the scenario has none; give a [radio]")
     if radio.needs_places and not places:
         raise ScenarioError(
-            f"{told}: pays for distances, and nodes have no places under [nodes] placement = "
+            f"{key}: pays for distances, and nodes have no places under [nodes] placement = "
             '"iid_links"; set "disc", "square" or "given"'
         )
 

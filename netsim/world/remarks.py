@@ -89,12 +89,14 @@ def _of_classes(world: World) -> list[str]:
     more = len(lacking) - _NAMED
     shown = ", ".join(lacking[:_NAMED]) + (f" and {more} more" if more > 0 else "")
     lost = int(tested[trained == 0].sum())
-    told = f", and {lost:,} test samples are of them, which no model can learn" if lost else ""
+    consequence = (
+        f", and {lost:,} test samples are of them, which no model can learn" if lost else ""
+    )
     are_numbers = all(name.isdigit() for name in samples.class_names)
     ask = ": are classes numbered from 0, without gaps?" if are_numbers else ""
     return [
         f"[data]: {len(lacking)} of {samples.num_classes} classes have no training sample "
-        f"({shown}){told}{ask}"
+        f"({shown}){consequence}{ask}"
     ]
 
 

@@ -141,7 +141,7 @@ def _require_single(architecture: Architecture, row: Tensor, x: Tensor) -> None:
     """
     if architecture in _SINGLE:
         return
-    told, model = None, architecture.bind(row.clone(), training=True)
+    problem, model = None, architecture.bind(row.clone(), training=True)
     before = {name: b.clone() for name, b in model.named_buffers()}
     together = model(x)
     apart = torch.cat([model(one) for one in torch.split(x, 1)])
@@ -149,13 +149,13 @@ def _require_single(architecture: Architecture, row: Tensor, x: Tensor) -> None:
     changed = [name for name, b in before.items() if not torch.equal(after[name], b)]
     near = torch.finfo(together.dtype).eps ** 0.5 * float(together.abs().max())
     if changed:
-        told = f"a pass changes its buffer {changed[0]}"
+        problem = f"a pass changes its buffer {changed[0]}"
     elif not torch.allclose(together, apart, rtol=0.0, atol=near, equal_nan=True):
-        told = "its output for a sample depends on the others of its minibatch"
-    if told is not None:
+        problem = "its output for a sample depends on the others of its minibatch"
+    if problem is not None:
         raise RuntimeError(
             f"private training takes gradients of single samples, and of model {architecture.name} "
-            f"{told}"
+            f"{problem}"
         )
     _SINGLE.add(architecture)
 

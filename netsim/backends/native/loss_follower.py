@@ -98,7 +98,7 @@ class Follower:
         if len(args) != 1 or not isinstance(args[0], Tensor):
             return forward(*args)
         x, source = unwrap_transforms(args[0]), -1
-        told = recorder.lookup(x)
+        recorded = recorder.lookup(x)
         is_own = (
             torch.is_grad_enabled()
             and not in_transform()
@@ -108,8 +108,8 @@ class Follower:
                 for inner, p in part.named_parameters()
             )
         )
-        if isinstance(told, Outside):
-            if told is TAINTED or x.requires_grad or is_transformed(args[0]):
+        if isinstance(recorded, Outside):
+            if recorded is TAINTED or x.requires_grad or is_transformed(args[0]):
                 raise UnsupportedError("a loss that learns what the model takes")
             first = self._first_of(x)
             if not part.training:

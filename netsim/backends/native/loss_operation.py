@@ -199,8 +199,8 @@ def elementwise(
         raise UnsupportedError(f"an operation over {len(sizes)} dimensions")
     dims = pad_front(sizes, RANK, 1)
     # A run of a single value has the stride of contiguous ones.
-    told = tuple(pad_front(s, RANK, 0) if s else (0, 0, 0, 1) for s in strides)
-    return Operation(Kind.MAP, function, dims, out, tuple(wide), told, real)
+    padded_strides = tuple(pad_front(s, RANK, 0) if s else (0, 0, 0, 1) for s in strides)
+    return Operation(Kind.MAP, function, dims, out, tuple(wide), padded_strides, real)
 
 
 def encode_operation(op: Operation, chain: int = 1) -> list[int]:

@@ -96,23 +96,23 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
             return func(*args, **keys)
         name = func._schema.name.partition("::")[2]
         tensors = list(tensors_in((args, tuple(keys.values()))))
-        told = [self.lookup(t) for t in tensors]
+        recorded = [self.lookup(t) for t in tensors]
         if torch.Tag.nondeterministic_seeded in func.tags:
             raise UnsupportedError(f"a loss that draws by PyTorch ({name})")
         writes = func._schema.is_mutable
         for t in tensors:
             self._track_memory(t)
-        is_outside = any(isinstance(each, Outside) for each in told) or "empty" in name
+        is_outside = any(isinstance(each, Outside) for each in recorded) or "empty" in name
         if is_outside and tensors and name not in _FRESH:
             tainted = any(
                 each is TAINTED or (isinstance(each, Operand) and each.memory not in self.harmless)
-                for each in told
+                for each in recorded
             )
             result = func(*args, **keys)
             for t in tensors_in(result):
                 self.bind(t, TAINTED if tainted else OUTSIDE)
             return result
-        if all(each is None for each in told) or name in _FRESH:
+        if all(each is None for each in recorded) or name in _FRESH:
             result = func(*args, **keys)
             for t in tensors_in(result):
                 self._track_memory(t)

@@ -106,12 +106,12 @@ def command(
             if page is not None:
                 page.begin(run)
             with progress.watched(console, found.scenario, quiet) as shown:
-                told = shown if page is None else page.told_with(shown)
+                watcher = shown if page is None else page.told_with(shown)
                 every_s = live.write_every_s(page)
                 observers = None if every_s is None else Observers(write_every_s=every_s)
                 has_figures = found.command.figures if figures is None else figures
                 drawn: runner.Ending | None = fork.ending_of(found, has_figures, tell)
                 if drawn is None:
                     drawn = final_views.RunEnding(found.scenario, has_figures, has_page, page)
-                ended = resume.play(found, modules, tell, told, observers, drawn)
+                ended = resume.play(found, modules, tell, watcher, observers, drawn)
             final_views.tell(run, ended, found.scenario, quiet)

@@ -116,17 +116,17 @@ def command(
                         writers, own, live.write_every_s(page), console.warn
                     ) as observers,
                 ):
-                    told = shown if page is None else page.told_with(shown)
+                    watcher = shown if page is None else page.told_with(shown)
                     ended = runner.play(
                         played,
                         make_folder,
                         draft.path,
                         timing_only,
-                        told,
+                        watcher,
                         components=folders,
                         check=check,
                         observers=observers,
-                        doing=None if told is None else told.announce,
+                        doing=None if watcher is None else watcher.announce,
                         ending=final_views.RunEnding(played, figures, report, page),
                         warn=None if quiet else console.warn,
                     )

@@ -31,12 +31,12 @@ def command(
         # first: if all scenarios are right, that is the answer.
         if not world and not components and stand_ins.in_their_place():
             try:
-                told = [
+                texts = [
                     _description(name, changes, _named_kinds(name, changes)) for name in scenarios
                 ]
             except (Exception, stand_ins.StandInUsedError):
                 stand_ins.begin_again()
-            for text in told:
+            for text in texts:
                 terminal.out().print(text)
             return
         from netsim.scenario.kinds import kinds_of

@@ -37,8 +37,10 @@ def write_run(folder: Path, path: Path) -> None:
         "virtual_s": run.end_s,
         "intervals": "recorded" if run_folder.has(folder, "intervals") else states.NOT_RECORDED,
     }
-    told = run_folder.nodes(folder)
-    roles = told["role"].tolist() if "role" in told else ["node"] * len(told["node"])
+    node_table = run_folder.nodes(folder)
+    roles = (
+        node_table["role"].tolist() if "role" in node_table else ["node"] * len(node_table["node"])
+    )
     with open_writer(path, about) as writer:
         writer.process(counters.NETWORK, "network")
         for node, role in enumerate(roles):
@@ -64,8 +66,8 @@ def _states(writer: Writer, node: int, spans: Mapping[str, Spans]) -> None:
         cells = zip(begin_ns, end_ns, stretches.busy_ns.tolist(), places, strict=True)
         for begin, end, busy, lane in cells:
             used[first + lane] = _NAMES.get(first, "off, asleep, waiting")
-            told = None if busy == end - begin else {"busy_s": busy / 1e9}
-            writer.slice(pid, first + lane, state, begin, end, told)
+            details = None if busy == end - begin else {"busy_s": busy / 1e9}
+            writer.slice(pid, first + lane, state, begin, end, details)
     for tid, name in used.items():
         writer.thread(pid, tid, name)
 

@@ -77,10 +77,10 @@ class Writer:
             What is told of it when it is selected.
         """
         lasts_ns = max(end_ns - begin_ns, SHORTEST_NS)
-        told = "" if not args else f',"args":{json.dumps(args, separators=(",", ":"))}'
+        details = "" if not args else f',"args":{json.dumps(args, separators=(",", ":"))}'
         self._put(
             f'"ph":"X","pid":{pid},"tid":{tid},"ts":{_at(begin_ns)},"dur":{_microseconds(lasts_ns)},'
-            f'"name":{_text(name)}{told}'
+            f'"name":{_text(name)}{details}'
         )
 
     def instant(self, pid: int, tid: int, name: str, at_ns: int) -> None:
@@ -147,8 +147,8 @@ def open_writer(path: Path, about: Mapping[str, Any]) -> Iterator[Writer]:
     with path.open("xb") as raw:
         packed = gzip.GzipFile("", "wb", 6, raw, 0) if path.suffix == ".gz" else raw
         with TextIOWrapper(cast(Any, packed), encoding="utf-8", newline="\n") as file:
-            told = json.dumps(dict(about), allow_nan=False)
-            file.write(f'{{"displayTimeUnit":"ms","otherData":{told},"traceEvents":[\n')
+            other_data = json.dumps(dict(about), allow_nan=False)
+            file.write(f'{{"displayTimeUnit":"ms","otherData":{other_data},"traceEvents":[\n')
             yield Writer(file)
             file.write("\n]}\n")
 

@@ -56,10 +56,10 @@ def _charges(folder: Path, rows: Any, at_ns: Any) -> Iterator[tuple[int, int, fl
     """Yield the charges of batteries at evaluations: node, time [ns], joules."""
     nodes = run_folder.nodes(folder)
     held_j = dict(zip(nodes["node"].tolist(), nodes.get("battery_j", ()), strict=False))
-    told = set()
+    written = set()
     cells = zip(rows["node"].tolist(), at_ns.tolist(), rows["energy_j"].tolist(), strict=True)
     for node, time_ns, spent_j in cells:
         full_j = held_j.get(node)
-        if full_j is not None and full_j == full_j and (node, time_ns) not in told:
-            told.add((node, time_ns))
+        if full_j is not None and full_j == full_j and (node, time_ns) not in written:
+            written.add((node, time_ns))
             yield node, time_ns, max(0.0, float(full_j) - spent_j)

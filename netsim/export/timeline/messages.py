@@ -88,10 +88,12 @@ def _sent(
         fates = Counter(str(outcomes[outcome[row]]) for row in rows)
         pid, tid, at_ns = process_of(sender), SENT + lane, int(sent_ns[first])
         to = dst[rows].tolist()
-        told = {"to": to[:_MOST_NAMED], "bits": int(bits[first]), **fates}
+        details = {"to": to[:_MOST_NAMED], "bits": int(bits[first]), **fates}
         if len(to) > _MOST_NAMED:
-            told["receivers"] = len(to)
-        writer.slice(pid, tid, _title(str(kinds[kind[first]]), to, fates), at_ns, ends_ns[k], told)
+            details["receivers"] = len(to)
+        writer.slice(
+            pid, tid, _title(str(kinds[kind[first]]), to, fates), at_ns, ends_ns[k], details
+        )
         for row in rows:
             if arrived[row]:
                 writer.arrow(pid, tid, row, at_ns, ends=False)
@@ -116,10 +118,10 @@ def _came(
         pid, at_ns = process_of(int(dst[rows[0]])), int(done_ns[rows[0]])
         names = "/".join(sorted({str(kinds[kind[row]]) for row in rows}))
         whence = f"from {src[rows[0]]}" if len(rows) == 1 else f"from {len(rows)} nodes"
-        told: dict[str, Any] = {"from": src[rows].tolist()[:_MOST_NAMED]}
+        details: dict[str, Any] = {"from": src[rows].tolist()[:_MOST_NAMED]}
         in_vain = Counter(unused[row] for row in rows if row in unused)
         if in_vain:
-            told["arrived, not used"] = dict(in_vain)
+            details["arrived, not used"] = dict(in_vain)
         vain = (
             ""
             if not in_vain
@@ -127,7 +129,7 @@ def _came(
             if len(rows) == 1
             else f", {in_vain.total()} not used"
         )
-        writer.slice(pid, CAME, f"{names} {whence}{vain}", at_ns, at_ns + SHORTEST_NS, told)
+        writer.slice(pid, CAME, f"{names} {whence}{vain}", at_ns, at_ns + SHORTEST_NS, details)
         for row in rows:
             writer.arrow(pid, CAME, row, at_ns, ends=True)
     for node in np.unique(dst[arrived]).tolist():

@@ -482,8 +482,8 @@ class RadioLink(PhysicalLink):
         del self._flights[flight]
         if flight.accounted_to_ns != self.env.now:
             self._accounting.count_airtime(flight, self.env.now)
-        for told in self.flights_ended:
-            told(flight)
+        for listener in self.flights_ended:
+            listener(flight)
         fate = flight.sampler.report
         reports: list[Report] = [r.predetermined or fate(flight, r, cut) for r in flight.receptions]
         bits = self._accounting.count_bits(flight, reports, cut)

@@ -257,21 +257,21 @@ class Radio(Table):
     def _acknowledgements_tell_of_rates(self) -> Self:
         if not self.rate.adapts:
             return self
-        told = f'rate "{self.rate.kind}" follows acknowledgements'
+        reason = f'rate "{self.rate.kind}" follows acknowledgements'
         if not self.arq.acknowledged or self.arq.combines:
             raise ValueError(
-                f'{told} of single attempts: it does not go with arq "{self.arq.kind}"; set '
+                f'{reason} of single attempts: it does not go with arq "{self.arq.kind}"; set '
                 '"abort", "hole" or "unlimited"'
             )
         if not self.packet_error.per_rate or getattr(self.packet_error, "mbps", None) is not None:
             raise ValueError(
-                f"{told}: packet errors must depend on the rate; set packet_error.kind = "
+                f"{reason}: packet errors must depend on the rate; set packet_error.kind = "
                 '"ofdm_80211"'
             )
         if self.mac.has_base_stations or self.plays_frames:
             raise ValueError(
-                f"{told} of messages that a sender sends one after the other: it does not go with "
-                'mac.kind = "ofdma" or with frames (fidelity = "packet" of mac "csma")'
+                f"{reason} of messages that a sender sends one after the other: it does not go "
+                'with mac.kind = "ofdma" or with frames (fidelity = "packet" of mac "csma")'
             )
         return self
 

@@ -135,10 +135,10 @@ class Client:
         """
         found = _metrics(reply)
         key = self._params.steps_key or self._params.examples_key
-        told = {name: n for name, n in found.items() if name.endswith(f".{key}")}
-        if key in found or not told:
+        of_key = {name: n for name, n in found.items() if name.endswith(f".{key}")}
+        if key in found or not of_key:
             return found
-        (first, count), *others = told.items()
+        (first, count), *others = of_key.items()
         for name, other in others:
             if other != count:
                 raise ProtocolError(

@@ -43,12 +43,12 @@ class Waiting:
             self._now = None
 
     def _report_long_waits(self) -> None:
-        told: tuple[str, float] | None = None
+        reported: tuple[str, float] | None = None
         next_s = self._told_after_s
         while not self._over.wait(min(1.0, self._told_after_s / 4)):
             now = self._now
-            if now is not told:
-                told, next_s = now, self._told_after_s
+            if now is not reported:
+                reported, next_s = now, self._told_after_s
             if now is None:
                 continue
             what, began_s = now

@@ -69,7 +69,7 @@ class FinishTogetherPolicy(Policy):
 
     def choose(self, decision: Decision) -> Any:
         """Return an action; see the base class."""
-        space, told = decision.action, decision.observation
+        space, observation = decision.action, decision.observation
         if not isinstance(space, Shares):
             raise UnsuitableError(
                 f'policy kind = "finish_together": has no shares among {type(space).__name__}; '
@@ -79,12 +79,12 @@ class FinishTogetherPolicy(Policy):
         for key, name in (("work", self.work), ("before", self.before)):
             if name is None:
                 found[key] = np.zeros(space.n)
-            elif name not in told or np.shape(told[name]) != (space.n,):
-                fits = [one for one, value in told.items() if np.shape(value) == (space.n,)]
+            elif name not in observation or np.shape(observation[name]) != (space.n,):
+                fits = [one for one, value in observation.items() if np.shape(value) == (space.n,)]
                 raise UnsuitableError(
                     f'policy {key} = "{name}": must be an observation of {space.n} numbers: '
                     f"{', '.join(fits) or 'there is none'}"
                 )
             else:
-                found[key] = told[name]
+                found[key] = observation[name]
         return finish_together(np.maximum(found["work"], 0.0), np.maximum(found["before"], 0.0))

@@ -65,7 +65,11 @@ class Ns2(Mobility):
         if not file.numbers:
             raise text.error(
                 "holds no line of a node, such as $node_(0) set X_ 1.0"
-                + (f"; it has {told}" if (told := file.ignored_statements(file.of_nodes)) else "")
+                + (
+                    f"; it has {ignored}"
+                    if (ignored := file.ignored_statements(file.of_nodes))
+                    else ""
+                )
             )
         require_known(text, list(file.numbers), len(start_m))
         if file.left:
@@ -89,8 +93,8 @@ class _File:
     def ignored_statements(self, of: Set[str] | None = None) -> str:
         """Ignored statements and their counts, as text; `of`: of these alone."""
         left = [one for one in self.left.most_common() if of is None or one[0] in of]
-        told = ", ".join(f"{quote(what)} ({count})" for what, count in left[:6])
-        return told + (" and more" if len(left) > 6 else "")
+        shown = ", ".join(f"{quote(what)} ({count})" for what, count in left[:6])
+        return shown + (" and more" if len(left) > 6 else "")
 
     def read(self, script: str, line: int = 1, time_s: float | None = None) -> None:
         """Take in a script, or what is to happen at a time."""

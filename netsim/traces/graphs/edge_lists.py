@@ -467,10 +467,10 @@ def _is_directed_konect(graph: Graph, links: int) -> bool | None:
         If they are of another number, or the graph is bipartite.
     """
     first, _, rest = graph.text.content.lstrip().partition("\n")
-    told = re.match(r"%\s*(sym|asym|bip)\b", first)
-    if told is None:
+    match = re.match(r"%\s*(sym|asym|bip)\b", first)
+    if match is None:
         return None
-    if told[1] == "bip":
+    if match[1] == "bip":
         raise graph.text.error(
             "is a bipartite graph of Konect, whose two sides have the same numbers; give the nodes "
             "of each side ids of their own",
@@ -483,13 +483,13 @@ def _is_directed_konect(graph: Graph, links: int) -> bool | None:
             "correct the number",
             2,
         )
-    return told[1] == "asym"
+    return match[1] == "asym"
 
 
 def _require_complete(graph: Graph, links: int) -> None:
     """Refuse a list with fewer links than its comment says, as files of SNAP have it."""
-    told = re.search(r"(?m)^#.*\bEdges:\s*(\d+)", graph.text.content[:4096])
-    stated = None if told is None else whole_number(told[1])
+    match = re.search(r"(?m)^#.*\bEdges:\s*(\d+)", graph.text.content[:4096])
+    stated = None if match is None else whole_number(match[1])
     if stated is not None and links < stated:
         raise graph.text.error(
             f"its comment says {stated} edges and it holds {links}; fetch it again, or take the "

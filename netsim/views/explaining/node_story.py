@@ -59,15 +59,15 @@ def _worked(run: Evidence, node: int) -> str:
     )
     own = run.shown(f"int({steps}[{node}])", int(made[node]))
     median = run.shown(f"float({steps}.median())", float(made.median()))
-    told = (
+    sentence = (
         f"Work: it woke {count(counts[0], 'time')} and skipped {counts[1]:,}; "
         f"{count(own, 'local step')} (the median node {median:,.0f})"
     )
     if not run.end_s:
-        return f"{told}."
+        return f"{sentence}."
     code = f"{steps}[{node}] * nodes.step_s[{node}] / T"
     share = run.shown(code, made[node] * run.nodes.step_s[node] / run.end_s)
-    return f"{told}, {percent(min(share, 1.0))} of the run at the mean time of a step."
+    return f"{sentence}, {percent(min(share, 1.0))} of the run at the mean time of a step."
 
 
 def _spent(run: Evidence, node: int) -> str:
@@ -78,8 +78,8 @@ def _spent(run: Evidence, node: int) -> str:
     found = mine.groupby("what", observed=True).busy_s.sum().to_dict()
     code = f'intervals[intervals.node == {node}].groupby("what", observed=True).busy_s.sum()'
     spent = run.shown(f"{code}.to_dict()", found)
-    told = [f"{what} {seconds(spent[what])}" for what in sorted(spent)]
-    return f"Time: {', '.join(told)}." if told else ""
+    parts = [f"{what} {seconds(spent[what])}" for what in sorted(spent)]
+    return f"Time: {', '.join(parts)}." if parts else ""
 
 
 def _fates(run: Evidence, end: str, node: int) -> str:
@@ -92,9 +92,11 @@ def _fates(run: Evidence, end: str, node: int) -> str:
         return "none"
     arrived = sum(many for fate, many in fates.items() if fate in ARRIVED)
     lost = sorted(((many, fate) for fate, many in fates.items() if fate not in ARRIVED), key=str)
-    told = f"{count(total, 'message')}, of which {arrived:,} arrived ({percent(arrived / total)})"
+    sentence = (
+        f"{count(total, 'message')}, of which {arrived:,} arrived ({percent(arrived / total)})"
+    )
     causes = [f"{many:,} lost to {WHY.get(fate, fate)}" for many, fate in lost if many]
-    return ", ".join([told, *causes])
+    return ", ".join([sentence, *causes])
 
 
 def _sent(run: Evidence, node: int) -> str:
@@ -102,11 +104,11 @@ def _sent(run: Evidence, node: int) -> str:
 
 
 def _came(run: Evidence, node: int) -> str:
-    told = f"To it were sent: {_fates(run, 'dst', node)}."
+    sentences = f"To it were sent: {_fates(run, 'dst', node)}."
     if len(run.messages):
         median = run.shown(f"float({GOT}.median())", float(arrivals(run).median()))
-        told += f" The median node got {median:,.0f}."
-    return told
+        sentences += f" The median node got {median:,.0f}."
+    return sentences
 
 
 def _off(run: Evidence, node: int) -> str:

@@ -80,9 +80,9 @@ def require_equal_past(pair: Pair) -> dict[str, int]:
     parted = [d for d in first_differences(*_folders(pair)) if d.table in known]
     early = [d for d in parted if d.t_s < pair.at_s or d.row < min(rows[d.table])]
     if early or any(old != new for old, new in rows.values()):
-        told = str(early[0]) if early else f"rows before that: {rows}"
+        difference = str(early[0]) if early else f"rows before that: {rows}"
         raise ForkDiffersError(
-            f"{pair.fork}: is not {pair.original} up to {pair.at_s:g} s: {told}. Was "
+            f"{pair.fork}: is not {pair.original} up to {pair.at_s:g} s: {difference}. Was "
             f"{pair.original} played by another version of netsim, on another machine or device, "
             f"or with other data or algorithm files? netsim verify {pair.original} tells; play it "
             "again here and fork that"
@@ -197,7 +197,7 @@ def write(pair: Pair, change: dict[str, Any], compared: dict[str, int], nodes: i
     """
     found, rows = compare(pair, nodes)
     unlike = made_unlike(_folders(pair), [str(folder) for folder in _folders(pair)])
-    told = {
+    contents = {
         "original": str(pair.original.resolve()),
         "at_s": pair.at_s,
         "set": change,
@@ -205,7 +205,7 @@ def write(pair: Pair, change: dict[str, Any], compared: dict[str, int], nodes: i
         "unlike": unlike,
         "measures": found,
     }
-    write_json(pair.fork / "fork.json", told)
+    write_json(pair.fork / "fork.json", contents)
     if rows:
         write_csv(pair.fork / "fork_nodes.csv", rows)
     printed = _printed(found, pair.at_s)

@@ -225,13 +225,13 @@ class Comparison:
 
     def __repr__(self) -> str:
         table = self.by_algorithm.to_string(max_rows=60, line_width=100)  # pandas hides columns
-        told = f"{self.metric}, this run minus the other, node by node\n{table}"
-        return "\n".join([told, *self.unlike])
+        text = f"{self.metric}, this run minus the other, node by node\n{table}"
+        return "\n".join([text, *self.unlike])
 
     def _repr_html_(self) -> str:
-        told = f"<p>{self.metric}: this run minus the other, node by node</p>"
+        caption = f"<p>{self.metric}: this run minus the other, node by node</p>"
         unlike = "".join(f"<p>{html.escape(one)}</p>" for one in self.unlike)
-        return told + str(self.by_algorithm._repr_html_()) + unlike
+        return caption + str(self.by_algorithm._repr_html_()) + unlike
 
 
 def compare(
@@ -287,9 +287,9 @@ def compare(
     )
     judged = MainMetric.of(runs[0].summary)
     unlike = [
-        told
+        sentence
         for run, other in pairs
-        for told in made_unlike([run.folder, other.folder], _names_of(run, other))
+        for sentence in made_unlike([run.folder, other.folder], _names_of(run, other))
     ]
     by_algorithm = _by_algorithm(by_node, judged.prefers_lower(metric))
     return Comparison(metric, by_node, by_algorithm, tuple(dict.fromkeys(unlike)))

@@ -43,10 +43,10 @@ def metric(name: str, column: str = "mean") -> Quantity:
 def measure(name: str) -> Quantity:
     """A measure of `summary_fields` as an axis."""
     unit = MEASURES[name].unit.replace("#", "")
-    told = MEASURES[name].title
-    if "_" in told:  # of the spreads, which tables show beside their means
-        told = name.replace("_std_nodes", ", std over nodes").replace("_", " ")
-    return Quantity("mean", told[:1].upper() + told[1:], unit)
+    title = MEASURES[name].title
+    if "_" in title:  # of the spreads, which tables show beside their means
+        title = name.replace("_std_nodes", ", std over nodes").replace("_", " ")
+    return Quantity("mean", title[:1].upper() + title[1:], unit)
 
 
 def difference(axis: Quantity, reference: str, alone: bool = False) -> Quantity:

@@ -45,20 +45,20 @@ def groups(runs: Sequence[RunFolder]) -> dict[str, list[RunFolder]]:
         found = [group[0] for group in by_place.values()]
         placed = zip(_places(found), by_place.values(), strict=True)
         return dict(placed)
-    told = labels([run.folder for run in runs], [run.summary for run in runs])
-    return {name: [run] for name, run in zip(told, runs, strict=True)}
+    run_labels = labels([run.folder for run in runs], [run.summary for run in runs])
+    return {name: [run] for name, run in zip(run_labels, runs, strict=True)}
 
 
 def _places(runs: Sequence[RunFolder]) -> list[str]:
     """Names of curves by their folders, shortened to what differs, seeds left out."""
-    told = labels([run.folder for run in runs], [run.summary for run in runs])
+    run_labels = labels([run.folder for run in runs], [run.summary for run in runs])
     kept = []
-    for name, run in zip(told, runs, strict=True):
+    for name, run in zip(run_labels, runs, strict=True):
         parts = [part for part in name.split("/") if not _SEED.fullmatch(part)]
         if parts and parts[-1] == run.algorithm:
             parts[-1] = names.method(run.algorithm)
         kept.append("/".join(parts))
-    return kept if len(set(kept)) == len(kept) else told
+    return kept if len(set(kept)) == len(kept) else run_labels
 
 
 def _are_seeds(group: Sequence[RunFolder]) -> bool:
@@ -140,8 +140,8 @@ def shown_of(name: str, runs: Sequence[RunFolder], ask: Ask, before: str = "") -
 def _side_by_side(name: str, runs: Sequence[RunFolder]) -> Shown | None:
     """The panels of every run that has any, its label over them where there are several."""
     panels, about = [], ""
-    told = labels([run.folder for run in runs], [run.summary for run in runs])
-    for label, run in zip(told, runs, strict=True):
+    run_labels = labels([run.folder for run in runs], [run.summary for run in runs])
+    for label, run in zip(run_labels, runs, strict=True):
         shown = find(name).of_run(run)
         if shown is not None and len(runs) == 1:
             return shown

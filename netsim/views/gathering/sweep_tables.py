@@ -104,8 +104,8 @@ def described(name: str) -> dict[str, Any]:
 
 def measure_column(name: str) -> Quantity:
     """A measure as the column of a table."""
-    told = described(name)
-    return Quantity(name, told["title"], told["unit"], 1 / told["scale"])
+    measure = described(name)
+    return Quantity(name, measure["title"], measure["unit"], 1 / measure["scale"])
 
 
 def title(name: str) -> str:

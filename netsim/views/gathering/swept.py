@@ -111,8 +111,8 @@ def with_name(key: str, value: Any) -> str:
     """A key and its value: `bandwidth 5 MHz`."""
     axis = names.key(key, [value])
     number = is_number(value)
-    told = tick(value / axis.per) if number else value_label(value)
-    return f"{_lowered(axis.label)} {told}" + (f" {axis.unit}" if axis.unit and number else "")
+    words = tick(value / axis.per) if number else value_label(value)
+    return f"{_lowered(axis.label)} {words}" + (f" {axis.unit}" if axis.unit and number else "")
 
 
 def point_names(points: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

@@ -276,7 +276,7 @@ def _sent_pieces(flight: Flight, from_ns: int, to_ns: int) -> list[Piece]:
             airtime_ns = round(flight.transmit_share * airtime_ns)
         return [Piece(from_ns, to_ns, airtime_ns, flight.found, flight.answers)]
     found: list[Piece] = []
-    back, told = to_ns < from_ns, (flight.found, flight.answers)
+    back, flight_parts = to_ns < from_ns, (flight.found, flight.answers)
     first_ns, last_ns = (to_ns, from_ns) if back else (from_ns, to_ns)
     at_once_ns = flight.at_once_ends_ns
     for at_ns, end_ns, share in _transmit_stretches(flight, first_ns, last_ns):
@@ -286,13 +286,13 @@ def _sent_pieces(flight: Flight, from_ns: int, to_ns: int) -> list[Piece]:
             if share != 1.0:
                 airtime_ns = round(share * airtime_ns)
             if back:
-                found.append(Piece(stop_ns, begin_ns, -airtime_ns, *told))
+                found.append(Piece(stop_ns, begin_ns, -airtime_ns, *flight_parts))
             elif begin_ns == at_ns and found and found[-1].to_ns == at_ns:  # only the share changes
                 before = found[-1]
                 together_ns = before.airtime_ns + airtime_ns
                 found[-1] = before._replace(to_ns=stop_ns, airtime_ns=together_ns)
             else:
-                found.append(Piece(begin_ns, stop_ns, airtime_ns, *told))
+                found.append(Piece(begin_ns, stop_ns, airtime_ns, *flight_parts))
     return found
 
 

@@ -147,11 +147,11 @@ class Interference:
             return changed
         touched, self._touched = self._touched, {}
         for flight in sorted(touched, key=in_order) if len(touched) > 1 else touched:
-            rises, told = self._rise_sign(flight, now_ns), flight.known_medium
-            fewer = not self._mac.senses and flight.medium.collision < told.collision
+            rises, known_medium = self._rise_sign(flight, now_ns), flight.known_medium
+            fewer = not self._mac.senses and flight.medium.collision < known_medium.collision
             if fewer and rises <= 0:  # whoever has gone has spoilt the attempt under way, or not
                 changed.after.append(flight)
-            elif flight.medium != told or rises > 0:
+            elif flight.medium != known_medium or rises > 0:
                 changed.at_once.append(flight)
             elif rises < 0:
                 changed.after.append(flight)
@@ -305,12 +305,12 @@ class Interference:
         """1 if interference has grown at some receiver, else -1 if fallen at some; 0: no matter."""
         found = 0
         for reception in flight.receptions:
-            rise, told = reception.rise, reception.known_rise
+            rise, known_rise = reception.rise, reception.known_rise
             if self._by_error:
                 if self._makes_no_difference(flight, reception):
                     reception.follow_rise(now_ns)
                     continue
-                grows = rise > told
+                grows = rise > known_rise
             else:
                 shifts = reception.shifts.values()
                 least = _ROUNDING if self._channel.moving else SLIGHT * rise
@@ -331,8 +331,8 @@ class Interference:
             return True
         full = self._channel.snr(flight.src, reception.tx.dst, flight.begins_ns)
         signal = flight.power_now * full
-        told, now = signal / reception.known_rise, signal / rise
-        if not _fares_alike(self._channel, told, now, flight):
+        known, now = signal / reception.known_rise, signal / rise
+        if not _fares_alike(self._channel, known, now, flight):
             return False
         reception.equal_rises = min(low, rise), max(high, rise)
         return True

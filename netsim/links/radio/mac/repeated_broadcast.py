@@ -84,16 +84,16 @@ class BroadcastRounds:
             self.count(reception, report)
         over = cut or flight.expired or self._left == 0 or flight.deserted
         of_round = [*reports, *flight.missed]
-        told = [r for r in of_round if over or self._have[r[0].dst].all()]
-        done = {report[0] for report in told}
+        ended = [r for r in of_round if over or self._have[r[0].dst].all()]
+        done = {report[0] for report in ended}
         self.lacking = [report[0] for report in of_round if report[0] not in done]
         if self.lacking:
             have_all = np.logical_and.reduce([self._have[tx.dst] for tx in self.lacking])
             self.sending = np.flatnonzero(~have_all)
         bits_told = 0
-        if told:
+        if ended:
             bits_told, self._bits = self._bits, 0
-        return [self._report(report, flight.expired) for report in told], bits_told
+        return [self._report(report, flight.expired) for report in ended], bits_told
 
     def given_up(self, tx: Transmission, outcome: str) -> tuple[Report, int]:
         """The report of a receiver that gets no further round, and the bits not reported before.

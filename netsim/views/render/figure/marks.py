@@ -92,8 +92,8 @@ def draw(shown: Shown, heading: str = "", sheet: Sheet = SCREEN) -> Drawn:
             on.set_xlabel(layout.wrapped(on.get_xlabel(), figure, columns))
             on.set_ylabel(layout.wrapped_once(on.get_ylabel()))
     _colour_bars(panels, axes, figure)
-    told = shown.about_with([word for panel in panels if (word := _spread_words(panel))])
-    note = _note(shown, told)
+    about = shown.about_with([word for panel in panels if (word := _spread_words(panel))])
+    note = _note(shown, about)
     if sheet.width_in is None:
         if entries or note:
             plot_style.legend(figure, list(entries.values()), list(entries), note)
@@ -306,18 +306,18 @@ def _lines(panel: Panel, on: Axes, entries: Entries, places: Mapping[str, int]) 
             look["color"] = plot_style.COLOURS[colour % 7]
             look["marker"] = "" if len(x) > 1 else look["marker"]  # a point alone has no line
             look["linestyle"] = plot_style.LINES[dash % len(plot_style.LINES)]
-        told = f"{name}: {mark.told[name]}" if name in mark.told else str(name)
+        label = f"{name}: {mark.told[name]}" if name in mark.told else str(name)
         if mark.silent and x.max() < _SILENT * end:
             # a curve over traffic needs traffic; a level can still be compared with
             entry = on.axhline(float(y[-1]), color=look["color"], linestyle=(0, (4, 2)))
-            entries.setdefault(f"{told} ({mark.silent})", entry)
+            entries.setdefault(f"{label} ({mark.silent})", entry)
             extent.append(y[-1:])
             continue
         if is_distribution:
             x = np.concatenate([[x[0] if mark.is_log else min(x[0], all_x.min())], x, [end]])
             y = np.concatenate([[0.0], y, [scale]])
             look |= {"clip_on": True, "drawstyle": "steps-post"}
-        entries.setdefault(told, on.plot(x, y, **look)[0])
+        entries.setdefault(label, on.plot(x, y, **look)[0])
         extent.append(y)
         if name in mark.each:
             extent.append(np.ravel(mark.each[name]))

@@ -110,8 +110,8 @@ def _lines(mark: Lines, panel: Panel) -> dict[str, Any]:
     has_room, has_bands = _has_room(mark, panel), False
     for name in dict.fromkeys(table[mark.curve].tolist()):
         mine = table[mark.curve] == name
-        told, y = mark.told.get(name, ""), values(table[mark.y.column][mine], mine)
-        line: dict[str, Any] = {"name": name, "told": told, "y": y}
+        legend, y = mark.told.get(name, ""), values(table[mark.y.column][mine], mine)
+        line: dict[str, Any] = {"name": name, "told": legend, "y": y}
         lines.append(line)
         has_band = bool(mark.low) and bool(np.isfinite(table[mark.low][mine]).any())
         has_bands |= has_band and name not in mark.each

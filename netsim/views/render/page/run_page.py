@@ -93,8 +93,8 @@ def _notices(run: RunFolder, is_live: bool) -> list[str]:
         found.append("What follows is what had been written by then.")
     if not run.messages and run.metrics and not plays:
         found.append("No table of messages: [run] log_messages is false, or it was not written.")
-    if told := divergence(run.summary):
-        found.append(one_line(f"{told[:1].upper()}{told[1:]}."))
+    if notice := divergence(run.summary):
+        found.append(one_line(f"{notice[:1].upper()}{notice[1:]}."))
     found += _changes(run.summary.get("changes"))
     said = (*run.environment.get("assumptions", ()), *run.summary.get("warnings", ()))
     found += [one_line(warning) for warning in said]
@@ -149,9 +149,9 @@ def content(
             for warning in summary.get("warnings", ())
         ]
         unlike = made_unlike(folders, [entry.label for entry in entries])
-        notices += [one_line(f"{told[:1].upper()}{told[1:]}.") for told in unlike]
+        notices += [one_line(f"{notice[:1].upper()}{notice[1:]}.") for notice in unlike]
         entries.insert(0, Entry("all, compared", heading, notices, panels=_compared(runs)))
-    first = [*(f"{told}." for told in missing), *entries[0].notices]
+    first = [*(f"{notice}." for notice in missing), *entries[0].notices]
     entries[0] = replace(entries[0], notices=first)
     return {
         "kind": "runs",

@@ -29,9 +29,9 @@ def content(sweep: SweepTables) -> dict[str, Any]:
     name = str(sweep.runs[0].summary.get("name", sweep.folder.name))
     notices = [] if sweep.trials else _missing(sweep)
     folders = [one.folder for one in sweep.runs]
-    told = changed_in(sweep.folder, folders) + unmoved_in(sweep.design.points, folders)
-    told += warned_in(sweep.folder, folders)
-    notices += [one_line(f"{line[:1].upper()}{line[1:]}.") for line in told]
+    remarks = changed_in(sweep.folder, folders) + unmoved_in(sweep.design.points, folders)
+    remarks += warned_in(sweep.folder, folders)
+    notices += [one_line(f"{line[:1].upper()}{line[1:]}.") for line in remarks]
     run = {"label": name, "notices": notices, "panels": panels}
     return {"kind": "sweep", "title": f"{name} · sweep", "runs": [run]}
 
