@@ -5,7 +5,7 @@ command line (`netsim plot RUN --as NAME`), in Python (`run.plot.NAME()`) and on
 
 - `TITLE`: its heading, without the name of what was run;
 - `PLACE`: a number, by which the page orders what it shows; None keeps a view off the page;
-- `of_run(run)`, from the `RunTables` of one run; `of_runs(runs, ask)`, from several `Run`s over
+- `of_run(run)`, from the `RunFolder` of one run; `of_runs(runs, ask)`, from several `Run`s over
   each other; `of_sweep(sweep)`, from the `SweepTables` of a sweep: one of them at least. Each
   returns a `Shown`, or None where nothing of the kind was recorded, for which `NOTHING` has words;
 - `ON_REQUEST`: True where only `netsim report` shows it, as a run's end would have to wait for it;
