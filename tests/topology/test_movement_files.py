@@ -117,6 +117,11 @@ def test_an_ns2_node_is_put_elsewhere_on_both_axes_at_once(file):
         assert np.allclose(later, [(50, 60.005), (50, 65), (50, 70)], atol=1e-6)
 
 
+def test_a_node_is_never_faster_than_light(file):
+    with pytest.raises(DataError, match=r"moves node 0 by 1e\+300 m in 5 s, faster than light"):
+        track(BonnMotion(path=file("0 0 0 5 1e300 0\n0 5 5\n0 6 6\n")))
+
+
 AS_NS3 = """\
 $node_(0) set X_ 10.0
 $node_(0) set Y_ 0.0
