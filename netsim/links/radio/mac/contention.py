@@ -299,7 +299,7 @@ class Contention(Interference):
         """
         contenders, mac = flight.contenders, self._csma
         if not all(one.begins_ns == now_ns and one.at_once_ends_ns for one in contenders):
-            flight.wait_for_last_packets(now_ns)
+            flight.wait_for_only_packets(now_ns)
             return ()
         since_ns = now_ns - self._ended_ns.get(flight.src, -NS_PER_S * 10**6)
         wait_s, ends = mac.still_silent_s(since_ns / NS_PER_S), self._last_ends

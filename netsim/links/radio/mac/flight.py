@@ -508,8 +508,8 @@ class Flight:
         for reception in self.receptions:
             reception.medium = ALONE
 
-    def wait_for_last_packets(self, now_ns: int) -> None:
-        """Let it wait where all that is on the air are last packets that were sent at once.
+    def wait_for_only_packets(self, now_ns: int) -> None:
+        """Let it wait where all that is on the air are flights of one packet, sent at once.
 
         Nobody contends with it when they have ended, but for those that wait as well.
         """
