@@ -293,12 +293,24 @@ class Archive:
             return _unpack(member, where, most_bytes)
 
 
+_PACKED = {
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\0": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"7z\xbc\xaf\x27\x1c": "7-Zip",
+    b"Rar!": "RAR",
+}
+
+
 def require_plain(found: bytes, where: str) -> None:
     """Raise DataError if what should be text begins as a packed file does."""
     if found[:2] == b"\x1f\x8b":
         raise DataError(f"{where}: is packed by gzip; give it a name that ends with .gz")
     if found[:4] == b"PK\x03\x04":
         raise DataError(f"{where}: is a zip, or made of one; unpack it, and save tables as CSV")
+    for sign, name in _PACKED.items():
+        if found.startswith(sign):
+            raise DataError(f"{where}: is packed by {name}; unpack it, or pack it by gzip (.gz)")
 
 
 def text_of(found: bytes, where: str) -> str:

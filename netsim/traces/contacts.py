@@ -126,7 +126,7 @@ def read_contacts(text: Text, columns: Sequence[str], sample_s: float, said: boo
     note_commented(text)
     if not rows:
         raise text.error("holds no contact")
-    if len(rows[0][1]) > 1 and rows[0][1][1].upper() == "CONN":
+    if any(len(words) > 4 and words[1].upper() == "CONN" for _, words in rows):
         found = dict(_merge_spans(text, _switched_contacts(text, rows)))
     else:
         order, units = _order(text, lines[0][1], rows, columns, sample_s)
@@ -186,6 +186,11 @@ def _order(
         return named, units
     konect = _KONECT.match(first_line)
     if konect is not None:
+        if first_line.split()[1] == "bip":
+            raise text.error(
+                "is a bipartite graph of Konect, whose two sides have the same numbers; give the "
+                "people of each side ids of their own"
+            )
         if konect[1] == "dynamic" or len(first) < 4:
             raise text.error(
                 "is a graph of Konect whose lines do not tell when two met; lines i j weight time "
@@ -397,6 +402,13 @@ def _pair(text: Text, i: str, j: str, at: int) -> tuple[str, str]:
         raise text.error("an id is empty", at)
     if i == j:
         raise text.error(f"{quote(i)} is in contact with itself; take the line out", at)
+    nobody = next((name for name in (i, j) if re.fullmatch(r"-\d+", name)), None)
+    if nobody is not None:
+        raise text.error(
+            f"{quote(nobody)} is the id of a person, and may mean that nobody was seen, or nobody "
+            "who is known; take the line out, or give the person another id",
+            at,
+        )
     return (i, j) if i < j else (j, i)
 
 
@@ -416,7 +428,7 @@ def _merge_spans(
         spans.sort()
         joined = [spans[0]]
         for start, end in spans[1:]:
-            if start <= joined[-1][1]:
+            if start <= joined[-1][1] + 4 * math.ulp(joined[-1][1]):  # apart by rounding at most
                 joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
             else:
                 joined.append((start, end))

@@ -304,7 +304,7 @@ class Columns:
             )
         for name in self.names:
             plain = plain_name(name)
-            if _BYTES.search(_separate_unit(name)) and self._begins(plain, stems, "bps" in units):
+            if counts_bytes(name) and self._begins(plain, stems, "bps" in units):
                 self._fail(
                     f"column {_shorten(name)} counts bytes, or may; write bits, and name it "
                     f"{wanted}"
@@ -336,7 +336,7 @@ class Columns:
 
     @staticmethod
     def _unit(name: str, stems: set[str], units: Mapping[str, float]) -> float | None:
-        if units is BITS_PER_S and _BYTES.search(_separate_unit(name)):
+        if units is BITS_PER_S and counts_bytes(name):
             return None
         plain = plain_name(name)
         for stem in stems:
@@ -347,9 +347,19 @@ class Columns:
 
     def factor(self, name: str, units: Mapping[str, float]) -> float:
         """Unit of a column that `find` has found."""
-        plain = plain_name(name)
-        ends = [end for end in units if plain == end or plain.endswith(f"_{end}")]
-        return units[max(ends, key=len)] if ends else 1.0
+        return unit_of(name, units) or 1.0
+
+
+def unit_of(name: str, units: Mapping[str, float]) -> float | None:
+    """The unit that a name ends with, in that of `units`; None: it says none."""
+    plain = plain_name(name)
+    ends = [end for end in units if plain == end or plain.endswith(f"_{end}")]
+    return units[max(ends, key=len)] if ends else None
+
+
+def counts_bytes(name: str) -> bool:
+    """Return whether a name ends with a unit of bytes, or one that may be."""
+    return _BYTES.search(_separate_unit(name)) is not None
 
 
 def plain_name(name: str) -> str:

@@ -165,7 +165,7 @@ def _of_heights(world: World, radio: Radio, ends_m: tuple[Range, Range]) -> list
 
 
 def _of_radio(world: World) -> list[str]:
-    """Warn of too long packets, the strongest link's SNR, and the rate that it would be used at."""
+    """Warn of packets too long or never spoilt, the strongest link's SNR, and its rate."""
     radio, budget = world.scenario.radio, world.budget
     if radio is None or budget is None:
         return []
@@ -178,6 +178,14 @@ def _of_radio(world: World) -> list[str]:
             f"[radio]: packets of {packet_bytes} bytes, payload and header, are longer than the "
             f"{most_bytes} that packets of {radio.rate.kind} can have: set "
             f"packet_payload_bytes to {most_bytes - radio.packet_header_bytes} at most"
+        )
+    mac = radio.mac
+    meets = mac.reserves or (mac.interferes and not mac.contends)
+    if meets and not radio.packet_error.by_snr:
+        found.append(
+            f'[radio.packet_error] kind = "{radio.packet_error.kind}" is the same whatever the '
+            f'SNR: under mac "{mac.kind}" senders at one instant spoil nothing of each '
+            "other's packets"
         )
     best_db = linear_to_db(best)
     if best_db > MOST_SNR_DB:

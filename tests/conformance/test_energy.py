@@ -70,14 +70,22 @@ def test_the_first_order_model_by_hand(play_source):
     assert played.summary["energy_j"] == pytest.approx(sum(radio) + sum(training))
 
 
-def test_radio_states_by_hand(play_source):
-    energy = {"radio": {"kind": "radio_state", "tx_w": 1.3, "rx_w": 0.9, "idle_w": 0.7}}
+@pytest.mark.parametrize("idle_w", [0.7, 1.1])
+@pytest.mark.parametrize("battery_j", [None, 100.0])
+def test_radio_states_by_hand(play_source, idle_w, battery_j):
+    """Also where a radio draws less while it receives than while it waits."""
+    energy = {"radio": {"kind": "radio_state", "tx_w": 1.3, "rx_w": 0.9, "idle_w": idle_w}}
+    if battery_j is not None:
+        energy["battery_j"] = battery_j
     found = sent(play_source, energy=energy).summary["energy"]
     busy_s = [3 * BUSY_S, 3 * BUSY_S, 3 * SHORT_S, 3 * SHORT_S, 3 * SHORT_S]
     watt = [1.3, 0.9, 1.3, 0.9, 0.9]
-    by_hand = [w * b + 0.7 * (3.9 - b) for w, b in zip(watt, busy_s, strict=True)]
+    by_hand = [w * b + idle_w * (3.9 - b) for w, b in zip(watt, busy_s, strict=True)]
     assert found["per_node_j"] == pytest.approx(by_hand)
-    assert found["idle_j"] == pytest.approx(5 * 0.7 * 3.9)
+    assert found["idle_j"] == pytest.approx(5 * idle_w * 3.9)
+    assert sum(by_hand) == pytest.approx(found["idle_j"] + found["radio_j"])
+    if battery_j is not None:
+        assert list(found["left_j"].values()) == pytest.approx([battery_j - one for one in by_hand])
 
 
 def test_a_processor_pays_for_the_square_of_its_clock(play_source):

@@ -2,9 +2,11 @@
 
 # ruff: noqa: E501 - one case a line reads better than a tidy margin
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 import os
 import socket
 import struct
@@ -184,6 +186,13 @@ def test_a_zip_packed_by_a_method_that_unpacks_to_any_size_at_once(tmp_path):
         packed.writestr("e.txt", "0 1\n")
     with pytest.raises(DataError, match=r"e.txt: is packed by a method .* usual one \(deflate\)"):
         text(tmp_path / "a.zip")
+
+
+@pytest.mark.parametrize(("pack", "name"), [(bz2.compress, "bzip2"), (lzma.compress, "xz")])
+def test_a_text_packed_otherwise_than_is_read(pack, name, tmp_path):
+    (tmp_path / "e.txt").write_bytes(pack(b"0 1\n"))
+    with pytest.raises(DataError, match=f"is packed by {name}; unpack it, or pack it by gzip"):
+        read_text(str(tmp_path / "e.txt"), None, "topology")
 
 
 def test_a_zip_of_too_many_members(tmp_path, monkeypatch):

@@ -57,6 +57,21 @@ def dcf(mbps, limit, fidelity, **keys):
     } | keys
 
 
+def test_a_message_of_one_packet_waits_for_the_one_on_the_air(ether):
+    """Never two packets in less time than the channel needs, and on average as frame by frame."""
+    ends = {}
+    for fidelity in BOTH:
+        ends[fidelity] = []
+        for seed in range(25):
+            keys = radio({"kind": "csma"}, fading={"kind": "none"}, fidelity=fidelity)
+            e = ether(keys, nodes=3, seed=seed)
+            for node, at_ns in ((1, MS), (2, MS + 20_000 + 39_000 * seed)):
+                e.send(node, 0, 1_000, at_ns=at_ns)
+            ends[fidelity].append(max(x.at_ns for x in e.run()) - MS)
+    assert min(ends["message"]) >= 2 * MS
+    assert np.mean(ends["message"]) == pytest.approx(np.mean(ends["packet"]), rel=0.02)
+
+
 SATURATED = {}
 
 

@@ -84,6 +84,7 @@ CASES = {
     "nodes.placement": ({"link": {"rate_bps": 1e5}}, "disc"),
     "radio.shadowing.decorrelation_m": ({"radio": {**RADIO, "shadowing": LOG_NORMAL}}, 9.0),
     "radio.fading.delay_spread_s": ({"radio": {**RADIO, "fading": ALONE}}, 3e-7),
+    "radio.fading.hold": ({"radio": {**RADIO, "fading": {"kind": "none"}}}, "exchange"),
     "radio.mac.average_s": (CELL, 0.1),
     "radio.mac.anomalous_slots": (
         {"radio": {**RADIO, "mac": {"kind": "csma"}, "fidelity": "packet"}},

@@ -120,6 +120,13 @@ def test_servers_are_in_contact_with_everybody_at_all_times(write):
     assert found.left_ns(1, 2, 50 * S) > 10**9 * S
 
 
+@pytest.mark.parametrize("first_s", [0, 1353303380])
+def test_contacts_that_touch_but_for_rounding_are_one(write, first_s):
+    lines = [f"{first_s + k // 10}.{k % 10} 1 2\n" for k in range(1, 41)]
+    found = meetings(write("".join(lines)), 2, columns=["t", "i", "j"], sample_s=0.1)
+    assert found.left_ns(0, 1, 0) == pytest.approx(4 * S, abs=1000)
+
+
 @pytest.mark.parametrize(
     ("text", "fields", "says"),
     [
@@ -129,6 +136,9 @@ def test_servers_are_in_contact_with_everybody_at_all_times(write):
         ("1 2 50 40\n", {}, "line 1: the contact ends at 40, before it starts at 50"),
         ("1 2 0 nan\n", {}, 'column 4 is "nan"'),
         ("0 CONN 1 2 up\n1 CONN 1 2 gone\n", {}, 'line 2: is not "time CONN i j up"'),
+        ("0 C M1 1 2\n0 CONN 1 2 up\n9 CONN 1 2 down\n", {}, 'line 1: is not "time CONN i j up"'),
+        ("20 0 1\n20 0 -1\n", {}, 'line 2: "-1" is the id of a person, and may mean that nobody'),
+        ("% bip unweighted\n1 2 1 20\n2 3 1 40\n", {}, "is a bipartite graph of Konect"),
         ("# nothing\n", {}, "holds no contact"),
         ("20 1 2\n", {"people": ["1", "3"]}, "people: nobody in it has the id 3"),
         ("20 1 2\n", {"people": ["1"]}, "people: must be 2 different ids, one a node"),

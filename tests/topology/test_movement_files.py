@@ -107,6 +107,21 @@ def test_ns2_nodes_turn_where_they_are(file):
     assert found.fastest_m_per_s == pytest.approx(5.0)
 
 
+def test_an_ns2_node_is_put_elsewhere_on_both_axes_at_once(file):
+    start = "$node_(0) set X_ 1\n$node_(0) set Y_ 2\n"
+    moves = ["$node_(0) set X_ 50", "$node_(0) set Y_ 60", "$node_(0) setdest 50 70 5"]
+    for lines in ("; ".join(moves), '"\n$ns_ at 3.0 "'.join(moves)):
+        found = track(Ns2(path=file(f'{start}$ns_ at 3.0 "{lines}"\n')))
+        before, *later = places(found, 0, 3, 3.001, 4, 9)
+        assert before == (1, 2)
+        assert np.allclose(later, [(50, 60.005), (50, 65), (50, 70)], atol=1e-6)
+
+
+def test_a_node_is_never_faster_than_light(file):
+    with pytest.raises(DataError, match=r"moves node 0 by 1e\+300 m in 5 s, faster than light"):
+        track(BonnMotion(path=file("0 0 0 5 1e300 0\n0 5 5\n0 6 6\n")))
+
+
 AS_NS3 = """\
 $node_(0) set X_ 10.0
 $node_(0) set Y_ 0.0

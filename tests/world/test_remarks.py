@@ -45,6 +45,23 @@ def test_a_rate_is_remarked_on_if_it_is_stated_and_too_much_for_the_bandwidth(ra
     assert all(words in one for words, one in zip(told, found, strict=True))
 
 
+@pytest.mark.parametrize(
+    ("mac", "loss", "told"),
+    [
+        ({"kind": "shared"}, {"kind": "fixed", "loss": 0.1}, True),
+        ({"kind": "tdma_reuse", "interference_m": 9.0}, {"kind": "fixed", "loss": 0.1}, True),
+        ({"kind": "nr_sidelink_mode2"}, {"kind": "fixed", "loss": 0.1}, True),
+        ({"kind": "shared"}, {"kind": "outage"}, False),
+        ({"kind": "csma"}, {"kind": "fixed", "loss": 0.1}, False),
+        ({"kind": "orthogonal"}, {"kind": "fixed", "loss": 0.1}, False),
+    ],
+)
+def test_a_loss_that_no_interference_changes_is_told(mac, loss, told):
+    keys = {"rate": {"kind": "fixed", "rate_bps": 1e6}, "mac": mac, "packet_error": loss}
+    found = remarks(world.build(scenario.from_dict({**NEAR, "radio": keys})))
+    assert any("is the same whatever the SNR" in one for one in found) == told
+
+
 def of_path_loss(kind, heights_m=(), carrier_hz=1.8e9, **keys):
     nodes = NEAR["nodes"] | ({"heights_m": list(heights_m)} if heights_m else {})
     radio = {"carrier_hz": carrier_hz, "path_loss": {"kind": kind} | keys}

@@ -17,6 +17,9 @@ class PacketError(Component):
     by_rate: ClassVar[bool] = False
     """True if it has another rule at another rate: then `at_rate` comes first."""
 
+    by_snr: ClassVar[bool] = True
+    """False if its losses are the same whatever the SNR, and so whoever interferes."""
+
     def open_file(self, folder: Path | None) -> None:
         """Read the file that the rule is made of, if it is; it lies there, or in `folder`."""
         return

@@ -1,6 +1,6 @@
 """A fixed loss probability, for links that are described by their loss alone."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from netsim.channels.packet_error import PacketError
 from netsim.registry import Fraction
@@ -17,6 +17,7 @@ class FixedPacketError(PacketError):
 
     kind: Literal["fixed"] = "fixed"
     loss: Fraction
+    by_snr: ClassVar[bool] = False
 
     def probability(self, snr: float, packet_bits: int, threshold: float) -> float:
         return self.loss

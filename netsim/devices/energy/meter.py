@@ -58,11 +58,11 @@ class Loads:
                 self._most = 2 * len(self._ahead) + KEPT
 
     def drawn_j(self, now_ns: int) -> float:
-        """Joules that have been drawn by an instant."""
+        """Joules that have been drawn by an instant; below 0 where loads draw less than idling."""
         drawn = self.counted_j
         for load in self._ahead:
             drawn -= load.joules(now_ns, load.to_ns, self._rhythm)
-        return max(0.0, drawn)  # sums that cancel leave a rounding error
+        return 0.0 if -1e-9 < drawn < 0.0 else drawn  # sums that cancel leave an error
 
     def stop(self, now_ns: int) -> list[Load]:
         """Let every load end now; what takes back the rest of each."""

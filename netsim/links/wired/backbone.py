@@ -1,6 +1,7 @@
 """The `[link.backbone]` table: a network of routers between the nodes."""
 
 import math
+import re
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -12,12 +13,17 @@ from netsim.errors import one_line
 from netsim.registry import FilePath, NonNegative, OffClock, Positive, Table, did_you_mean
 from netsim.rng import Streams
 from netsim.traces import remarks
+from netsim.traces.csv_columns import BITS_PER_S, SECONDS, counts_bytes, unit_of
 from netsim.traces.files import parse_number, quote, read_text
 from netsim.traces.graphs import Edge, Graph, components, distance_m
 from netsim.traces.graphs.reading import read_graph
 from netsim.units import to_ns
 
 LIGHT_IN_FIBRE_M_PER_S = 2e8
+_DELAYS = {end: SECONDS[end] for end in ("s", "sec", "ms", "us", "ns")}
+"""Units that names of latencies end with; `rtt_min` is the least of several."""
+_QUANTITY = re.compile(r"[-+.]?\d|[\[{].*\d")
+"""Beginnings of values that are numbers with a unit, or hold numbers."""
 
 
 class Line(NamedTuple):
@@ -90,10 +96,12 @@ class Backbone(Table):
         (without a header, ids are columns 1 and 2), or its name in the header.
     latency_attribute : str
         Name in the file of the latency of a line; in an edge list as for the rate.
-    rate_unit_bps : float
-        Unit of the rates in the file; 1e6 where they are Mbit/s.
-    latency_unit_s : float
-        Unit of the latencies in the file; 1e-3 where they are ms.
+    rate_unit_bps : float, optional
+        Unit of the rates in the file; 1e6 where they are Mbit/s. Absent: what the name of the
+        attribute ends with (`rate_mbps`), else 1.
+    latency_unit_s : float, optional
+        Unit of the latencies in the file; 1 where they are s. Absent: what the name of the
+        attribute ends with (`delay_us`, `latency (s)`), else 1e-3.
     distances : bool
         Whether a line without a latency has that of light in fibre (2e8 m/s) along the great
         circle, where the file gives its ends' `Latitude` and `Longitude`.
@@ -112,8 +120,8 @@ class Backbone(Table):
     latency_s: NonNegative = 1e-3
     rate_attribute: str = "LinkSpeedRaw"
     latency_attribute: str = "latency"
-    rate_unit_bps: Positive = 1.0
-    latency_unit_s: Annotated[Positive, OffClock()] = 1e-3
+    rate_unit_bps: Positive | None = None
+    latency_unit_s: Annotated[Positive, OffClock()] | None = None
     distances: bool = True
     component: Literal["all", "largest"] = "all"
     routers: tuple[str, ...] = ()
@@ -146,10 +154,13 @@ class Backbone(Table):
         read = read_graph(text, self.drop_self_loops, columns_named=bool(named))
         self._require_attributes(read)
         self._remark_unread(read)
+        rate_unit = self._unit(read, "rate_attribute", "rate_unit_bps", BITS_PER_S, 1.0)
+        latency_unit = self._unit(read, "latency_attribute", "latency_unit_s", _DELAYS, 1e-3)
         graph = nx.DiGraph()
         graph.add_nodes_from(read.nodes)
         for edge in read.edges:
-            latency_ns, rate = self._latency_ns(read, edge), self._rate(read, edge)
+            latency_ns = self._latency_ns(read, edge, latency_unit)
+            rate = self._rate(read, edge, rate_unit)
             rank = latency_ns, -math.inf if rate is None else -rate
             for a, b in ((edge.a, edge.b), (edge.b, edge.a))[: 1 if edge.directed else 2]:
                 known = graph.get_edge_data(a, b)
@@ -192,7 +203,7 @@ class Backbone(Table):
             name
             for edge in graph.edges
             for name, word in edge.values.items()
-            if parse_number(word) is not None
+            if _QUANTITY.match(word)
         }
         if graph.columns:
             unread = [
@@ -209,21 +220,46 @@ class Backbone(Table):
                 "if one is their rate or latency, name it by rate_attribute or latency_attribute"
             )
 
-    def _latency_ns(self, graph: Graph, edge: Edge) -> int:
+    def _unit(
+        self, graph: Graph, attribute: str, key: str, units: Mapping[str, float], usual: float
+    ) -> float:
+        """The unit of an attribute, by the scenario or by its name, which must agree.
+
+        Raises
+        ------
+        DataError
+            If they do not, or it counts bytes.
+        """
+        stated: float | None = getattr(self, key)
+        name: str = getattr(self, attribute)
+        name = graph.columns.get(name) or name
+        if stated is None and units is BITS_PER_S and counts_bytes(name):
+            raise graph.text.error(
+                f"{quote(name)} counts bytes, or may; set {key} to what one of its unit is in bit/s"
+            )
+        said = unit_of(name, units)
+        if None not in (stated, said) and not math.isclose(stated or 0.0, said or 0.0):
+            raise graph.text.error(
+                f"{quote(name)} says that its unit is {said:g}, and {key} = {stated:g}; leave the "
+                "key out, or rename the attribute"
+            )
+        return stated or said or usual
+
+    def _latency_ns(self, graph: Graph, edge: Edge, unit_s: float) -> int:
         value = self._value(graph, edge, self.latency_attribute)
         if value is not None:
-            return to_ns(value * self.latency_unit_s)
+            return to_ns(value * unit_s)
         length_m = distance_m(graph, edge) if self.distances else None
         return to_ns(self.latency_s if length_m is None else length_m / LIGHT_IN_FIBRE_M_PER_S)
 
-    def _rate(self, graph: Graph, edge: Edge) -> float | None:
+    def _rate(self, graph: Graph, edge: Edge, unit_bps: float) -> float | None:
         value = self._value(graph, edge, self.rate_attribute)
         if value == 0:
             raise graph.text.error(
                 f"{_line(edge)} has {self.rate_attribute} = 0: nothing would ever cross it",
                 edge.line,
             )
-        return self.rate_bps if value is None else value * self.rate_unit_bps
+        return self.rate_bps if value is None else value * unit_bps
 
     def _value(self, graph: Graph, edge: Edge, name: str) -> float | None:
         word = edge.values.get(name)

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from netsim.errors import DataError
 from netsim.topology.mobility._ways import Knot, Ways
 from netsim.traces.files import Text
 from netsim.traces.geodesy import degrees_problem
 from netsim.traces.moments import file_time_of_start
 from netsim.traces.remarks import note_remark
-from netsim.units import to_ns
+from netsim.units import SPEED_OF_LIGHT_M_PER_S, to_ns
 
 JUMP_S = 1e-9
 """Time of a node that is put elsewhere at once [s]; no speed is taken from it."""
@@ -39,6 +40,11 @@ def straight_ways(found: Sequence[Sequence[Leg]], start_m: NDArray[np.float64], 
         Where the scenario places nodes.
     where : str
         The beginning of what is told of the file.
+
+    Raises
+    ------
+    DataError
+        If a node goes faster than light.
     """
     absent = [node for node in range(len(start_m)) if not (node < len(found) and found[node])]
     if absent:
@@ -54,6 +60,11 @@ def straight_ways(found: Sequence[Sequence[Leg]], start_m: NDArray[np.float64], 
             moved_m = math.hypot(next_x - x_m, next_y - y_m)
             # after a jump links are looked at anew as soon as if nodes walked
             speed = moved_m / (then - t) if then - t > 2 * JUMP_S else min(moved_m, 1.0)
+            if speed > SPEED_OF_LIGHT_M_PER_S:
+                raise DataError(
+                    f"{where}: moves node {node} by {moved_m:.4g} m in {then - t:.4g} s, faster "
+                    "than light; are its times in ms, or its places in another unit than m?"
+                )
             fastest = max(fastest, speed)
         knots.append(iter(_knots(mine)))
     return Ways(knots, fastest)

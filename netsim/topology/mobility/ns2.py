@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from netsim.registry import FilePath, did_you_mean
 from netsim.rng import Streams
 from netsim.topology.mobility import Mobility, Track
-from netsim.topology.mobility._from_file import JUMP_S, Leg, Start, ways_in_metres
+from netsim.topology.mobility._from_file import Leg, Start, ways_in_metres
 from netsim.traces.files import Text, parse_number, quote, read_text
 from netsim.traces.node_ids import require_known
 from netsim.traces.remarks import note_remark
@@ -210,7 +210,7 @@ def _legs(orders: list[_Order], x: float, y: float) -> list[Leg]:
         x, y = _end_order_at(found, time_s)
         if axis != "to":
             x, y = (values[0], y) if axis == "X" else (x, values[0])
-            found.append((time_s + JUMP_S, x, y))
+            found.append((time_s, x, y))
             continue
         to_x, to_y, speed = values
         if speed > 0:

@@ -74,7 +74,8 @@ class _Header(NamedTuple):
 def read_edge_list(graph: Graph, columns_named: bool = False) -> None:
     """Read an edge list: two ids a line, then values, under a header or not.
 
-    A pair that stands in both orders has a line for each direction.
+    A pair that stands in both orders has a line for each direction, and every pair where a comment
+    of SNAP or of Konect says that the graph is directed.
 
     Parameters
     ----------
@@ -99,6 +100,7 @@ def read_edge_list(graph: Graph, columns_named: bool = False) -> None:
     directed = _is_directed_konect(graph, len(lines))
     note_commented(text)
     columns_named = columns_named or directed is not None
+    directed = directed or re.search(r"(?mi)^#\s*directed graph\b", text.content[:4096]) is not None
     separator, header = _columns(lines[0][1])
     rows = [_Row(at, _cells(graph, at, line, separator)) for at, line in lines]
     _require_no_named_matrix(graph, rows)
@@ -126,8 +128,7 @@ def read_edge_list(graph: Graph, columns_named: bool = False) -> None:
         _require_distinct(graph, rows[0])
         del rows[0]
     _require_complete(graph, len(rows))
-    _add_links(graph, rows, header, bool(directed))
-    return
+    _add_links(graph, rows, header, directed)
 
 
 def _require_distinct(graph: Graph, header: _Row) -> None:
@@ -402,7 +403,9 @@ def _require_no_counts(graph: Graph, rows: Sequence[_Row], separator: str | None
     text, first, below = graph.text, rows[0].cells, len(rows) - 1
     numbered = separator is not None and first == [str(k) for k in range(len(first))] and below > 1
     nodes, links = whole_number(first[0]), whole_number(first[1])
-    if nodes is None or links is None or (below not in (nodes, links) and not numbered):
+    if nodes is None or links is None:
+        return
+    if below not in (nodes, links, nodes + links) and not numbered:
         return
     cells = [[whole_number(cell) for cell in row.cells] for row in rows[1:]]
     if not below or any(n is None for row in cells for n in row[:2]):
@@ -419,6 +422,13 @@ def _require_no_counts(graph: Graph, rows: Sequence[_Row], separator: str | None
         raise text.error(
             f"its first line may be the counts of METIS ({nodes} nodes, {links} links), and every "
             f"line beneath the neighbours of a node; write two node ids a line, or {_HEADER}",
+            rows[0].at,
+        )
+    own, linked = ends[: 2 * nodes : 2], {*ends[2 * nodes :]}
+    if below == nodes + links > nodes > 1 and linked <= {*own} == {*range(own[0], own[0] + nodes)}:
+        raise text.error(
+            f"its first line may be counts ({nodes} nodes, {links} links), and the {nodes} lines "
+            f"beneath tell of the nodes, as Inet writes; leave the links alone, or {_HEADER}",
             rows[0].at,
         )
     if below == links and (max(ends) < nodes or 1 <= min(ends) <= max(ends) == nodes):
@@ -500,7 +510,6 @@ def _require_complete(graph: Graph, links: int) -> None:
 def _add_links(graph: Graph, rows: Sequence[_Row], header: _Header, directed: bool) -> None:
     """Make the links of the rows."""
     text, names = graph.text, header.names
-    types = [k for k, name in enumerate(names) if name.lower() == "type"]
     found = []
     for at, cells in rows:
         if max(header.a, header.b) >= len(cells) or not (cells[header.a] and cells[header.b]):
@@ -520,9 +529,6 @@ def _add_links(graph: Graph, rows: Sequence[_Row], header: _Header, directed: bo
             if k not in (header.a, header.b) and cell[:1] != "{":
                 graph.columns[str(k + 1)] = names[k] if k < len(names) else ""
         one_way = directed or (a != b and (b, a) in turned)
-        for k in types:
-            kind = cells[k].lower() if k < len(cells) else ""
-            one_way = kind == "directed" or (one_way and kind != "undirected")
         a, b = whole.get(a, a), whole.get(b, b)
         graph.nodes.setdefault(a, {})
         graph.nodes.setdefault(b, {})
@@ -536,10 +542,11 @@ def _values(graph: Graph, at: int, cells: list[str], header: _Header) -> dict[st
     for k, cell in enumerate(cells):
         if k in (header.a, header.b):
             continue
-        values[str(k + 1)] = cell
         if k < len(header.names):
-            values[header.names[k]] = cell
-        elif cell[:1] == "{" and cell[-1:] == "}":
+            values |= {str(k + 1): cell, header.names[k]: cell}
+        elif cell[:1] != "{" or cell[-1:] != "}":
+            values[str(k + 1)] = cell
+        else:
             try:
                 data = ast.literal_eval(cell) if len(cell) < 10_000 else None
             except (ValueError, SyntaxError, MemoryError, RecursionError):

@@ -5,6 +5,7 @@ from functools import partial
 
 from netsim.traces.files import Text, as_seen, quote
 from netsim.traces.graphs import (
+    Edge,
     Graph,
     edge_lists,
     formats,
@@ -54,6 +55,7 @@ def read_graph(text: Text, drop_self_loops: bool = False, columns_named: bool = 
         raise text.error(
             f"holds no edge (it is taken for {name}); an edge list has two node ids a line"
         )
+    graph.edges[:] = [_with_own_direction(graph, edge) for edge in graph.edges]
     seen: dict[str, str] = {}
     for node in graph.nodes:
         if seen.setdefault(as_seen(node), node) != node:
@@ -70,3 +72,31 @@ def read_graph(text: Text, drop_self_loops: bool = False, columns_named: bool = 
         )
     graph.edges[:] = [edge for edge in graph.edges if edge.a != edge.b]
     return graph
+
+
+_DIRECTIONS = {"directed": True, "undirected": False, "true": True, "false": False} | {
+    "1": True, "0": False, "yes": True, "no": False,
+}  # fmt: skip
+
+
+def _with_own_direction(graph: Graph, edge: Edge) -> Edge:
+    """The edge as it says itself in its data: Gephi's `Type`, or `directed`.
+
+    Raises
+    ------
+    DataError
+        If `directed` is neither true nor false.
+    """
+    for name, word in edge.values.items():
+        said = _DIRECTIONS.get(word.lower())
+        if name.lower() == "type" and word.lower() in ("directed", "undirected"):
+            return edge._replace(directed=bool(said))
+        if name.lower() == "directed" and word:
+            if said is None:
+                raise graph.text.error(
+                    f"the edge {quote(edge.a)} - {quote(edge.b)} has directed = {quote(word)}, "
+                    "neither true nor false",
+                    edge.line,
+                )
+            return edge._replace(directed=said)
+    return edge

@@ -69,17 +69,18 @@ def read_json(graph: Graph) -> None:
             "is a list in JSON, of which nothing says what it is; "
             + BY_NETWORKX.format(out="graph.graphml", read="networkx.Graph of your pairs")
         )
+    if found.get("directed", False) not in (True, False):
+        told = quote(str(found["directed"]))
+        raise text.error(f"directed = {told}, neither true nor false; write it without quotes")
     keys = [k for k in ("links", "edges") if isinstance(found.get(k), list)]
     if len(keys) == 2 and found["links"] != found["edges"]:
         raise text.error("has links and edges, which differ; leave the list that is meant")
-    key = next(iter(keys), None)
     nodes = found.get("nodes")
     try:
-        if key is not None and isinstance(nodes, list):
-            _require_declared(graph, nodes, found[key])
-            _add_graph(graph, nx.node_link_graph(found | {"multigraph": True}, edges=key))
+        if keys and isinstance(nodes, list):
+            _read_node_link(graph, found, found[keys[0]])
         elif isinstance(found.get("adjacency"), list) and isinstance(nodes, list):
-            _add_graph(graph, nx.adjacency_graph(found), len(nodes))
+            _read_adjacency(graph, found)
         elif isinstance(found.get("elements"), dict | list):
             _read_cytoscape(graph, found)
         else:
@@ -87,34 +88,67 @@ def read_json(graph: Graph) -> None:
                 "is JSON, but no graph: node-link data has a list nodes with an id each, and a "
                 "list links (or edges) with source and target"
             )
-    except (nx.NetworkXError, LookupError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise text.error(
-            f"is JSON whose nodes and links networkx can't read ({type(error).__name__}: "
+            f"is JSON whose nodes and links can't be read ({type(error).__name__}: "
             f"{_error_words(error)}); each node needs an id, each link source and target"
         ) from None
 
 
-def _require_declared(graph: Graph, nodes: list[Any], links: list[Any]) -> None:
-    """Refuse a link to a node that node-link data does not list: networkx would add it."""
-    ids = [_id(node.get("id", at)) for at, node in enumerate(nodes)]
-    known = set(ids)
-    if len(known) < len(ids):
-        twice, _ = Counter(ids).most_common(1)[0]
-        raise graph.text.error(f"two nodes have the id {quote(str(twice))}")
+def _read_node_link(graph: Graph, found: dict[str, Any], links: list[Any]) -> None:
+    """Read nodes with an id each, else with their places in the list as ids, and their links."""
+    text, nodes = graph.text, found["nodes"]
+    named = ["id" in node for node in nodes]
+    if not all(named) and (any(named) or any("key" in node for node in nodes)):
+        raise text.error(
+            f"node {named.index(False)} (counted from 0) has no id; write id in place of key, or "
+            "give each node one"
+        )
+    for at, node in enumerate(nodes):
+        graph.declare(_id(node.get("id", at)), _as_texts(node, "id"))
     for at, link in enumerate(links):
         for end in ("source", "target"):
             if end not in link:
-                raise graph.text.error(f"link {at} (counted from 0) has no {end}")
-            if _id(link[end]) not in known:
-                raise graph.text.error(
-                    f"link {at} (counted from 0) names node {quote(str(link[end]))}, which is not "
+                raise text.error(f"link {at} (counted from 0) has no {end}")
+            if _id(link[end]) not in graph.nodes:
+                raise text.error(
+                    f"link {at} (counted from 0) names node {quote(_id(link[end]))}, which is not "
                     "declared"
                 )
+        _link(graph, found, link["source"], link["target"], link)
 
 
-def _id(value: Any) -> Any:
-    """An id in JSON as networkx has it: the tuple of a list."""
-    return tuple(map(_id, value)) if isinstance(value, list) else value
+def _read_adjacency(graph: Graph, found: dict[str, Any]) -> None:
+    """Read the adjacency data of networkx: with each node those that it is linked to."""
+    for node in found["nodes"]:
+        graph.declare(_id(node["id"]), _as_texts(node, "id"))
+    directed, met = bool(found.get("directed")), Counter[tuple[str, str, str]]()
+    for node, others in zip(found["nodes"], found["adjacency"], strict=True):
+        for other in others:
+            a, b, data = _id(node["id"]), _id(other["id"]), repr(other | {"id": None})
+            if not directed and met[b, a, data]:
+                met[b, a, data] -= 1  # the same link, told by its other end
+            else:
+                met[a, b, data] += 1
+                _link(graph, found, a, b, other)
+
+
+def _link(graph: Graph, found: dict[str, Any], a: Any, b: Any, data: dict[str, Any]) -> None:
+    values = _as_texts(data, "id", "source", "target", "key")
+    graph.link(Edge(_id(a), _id(b), None, values, bool(found.get("directed"))))
+
+
+def _id(value: Any) -> str:
+    """An id in JSON as a word, a list as the tuple that networkx makes of it."""
+    if value is None or isinstance(value, dict):
+        raise ValueError("an id is neither text nor number")
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(_tuple(value))
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(map(_tuple, value)) if isinstance(value, list) else value
 
 
 def _read_cytoscape(graph: Graph, found: dict[str, Any]) -> None:
@@ -137,26 +171,20 @@ def _read_cytoscape(graph: Graph, found: dict[str, Any]) -> None:
             graph.link(Edge(a, b, None, _as_texts(data), found.get("directed") is True))
 
 
-def _add_graph(graph: Graph, found: nx.Graph, declared: int | None = None) -> None:
-    """The nodes and links that networkx has read; numbers become words.
-
-    Raises
-    ------
-    DataError
-        If it has made other nodes than so many that are declared.
-    """
-    if declared is not None and len(found) != declared:
-        raise graph.text.error(
-            f"declares {declared} nodes, and its links name {len(found)}; declare each node once"
-        )
+def _add_graph(graph: Graph, found: nx.Graph) -> None:
+    """The nodes and links that networkx has read; numbers become words."""
     for name, values in found.nodes(data=True):
         graph.declare(str(name), _as_texts(values))
     for a, b, values in found.edges(data=True):
         graph.link(Edge(str(a), str(b), None, _as_texts(values), found.is_directed()))
 
 
-def _as_texts(values: dict[Any, Any]) -> _Values:
-    return {str(key): "" if value is None else str(value) for key, value in values.items()}
+def _as_texts(values: dict[Any, Any], *without: str) -> _Values:
+    return {
+        str(key): "" if value is None else str(value)
+        for key, value in values.items()
+        if key not in without
+    }
 
 
 def _error_words(error: Exception) -> str:

@@ -202,6 +202,11 @@ def _required_value(text: Text, element: _Element, key: str) -> str:
     return value
 
 
+_COME_AND_GO = "its links come and go; export one moment of it from Gephi"
+_SPELL = {"start", "end", "startopen", "endopen", "timestamp", "timestamps", "intervals"}
+"""Attributes of GEXF that say when something is there."""
+
+
 def read_gexf(graph: Graph) -> None:
     """Read Gephi's GEXF 1.1 to 1.3: a graph that does not change, nodes inside of nodes included.
 
@@ -216,11 +221,8 @@ def read_gexf(graph: Graph) -> None:
     if len(bodies) != 1:
         raise text.error(f"holds {len(bodies)} <graph>; one is read")
     [body] = bodies
-    if body.get.get("mode") == "dynamic":
-        raise text.error(
-            'mode = "dynamic": its links come and go; export one moment of it from Gephi',
-            body.line,
-        )
+    if body.get.get("mode", "").lower() == "dynamic":
+        raise text.error(f'mode = "dynamic": {_COME_AND_GO}', body.line)
     titles: dict[str, dict[str, str]] = {}
     defaults: dict[str, dict[str, str]] = {}
     for of in ("node", "edge"):
@@ -239,6 +241,14 @@ def read_gexf(graph: Graph) -> None:
         defaults[of] = by_name(text, stated, f"every {of} by default", None)
 
     def values(element: _Element) -> dict[str, str]:
+        dated = [
+            element,
+            *element.children_of("spells"),
+            *element.descendants("attvalues", "attvalue"),
+        ]
+        for one in dated:
+            if one.tag == "spells" or one.get.keys() & _SPELL:
+                raise text.error(f"this {element.tag} has times: {_COME_AND_GO}", one.line)
         own = {k: v for k, v in element.get.items() if k in ("label", "weight")}
         keyed = (
             (value.get.get("for", value.get.get("id", "")), value.get.get("value", ""))
@@ -259,7 +269,7 @@ def read_gexf(graph: Graph) -> None:
         graph.declare(_required_value(text, node, "id"), values(node), node.line)
     kind = body.get.get("defaultedgetype", "undirected")
     for edge in body.descendants("edges", "edge"):
-        directed = edge.get.get("type", kind) == "directed"
+        directed = edge.get.get("type", kind).lower() == "directed"
         a, b = _required_value(text, edge, "source"), _required_value(text, edge, "target")
         graph.link(Edge(a, b, edge.line, values(edge), directed))
     for element, found in (("nodes", len(graph.nodes)), ("edges", len(graph.edges))):

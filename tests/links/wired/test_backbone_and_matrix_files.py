@@ -122,6 +122,7 @@ def test_a_line_that_lacks_one_direction_is_crossed_in_the_other_alone(tmp_path)
         ("A B\nC B\n", {}, None),
         ("A B {'km': 5}\nC B {'km': 7}\n", {}, 'reads "km" of'),
         ("A B {'km': 5, 'latency': 7}\nC B {'km': 7}\n", {}, None),
+        ("A,B,5ms,1Gbps\nC,B,7ms,3Gbps\n", {}, "column 3, column 4 of"),
         (directed(), {}, 'reads "latency_ms", "rate" of'),
     ],
 )
@@ -135,6 +136,48 @@ def test_numbers_of_lines_that_no_key_reads_are_named(content, fields, unread, t
     told = " ".join(notes.said)
     assert bool(told) == (unread is not None)
     assert re.search(unread or "", told)
+
+
+@pytest.mark.parametrize(
+    ("latency", "rate", "fields"),
+    [
+        ("delay_us", "rate_mbps", {}),
+        ("Delay [us]", "capacity (Mbit/s)", {}),
+        ("delay_us", "rate_mbps", {"latency_unit_s": 1e-6, "rate_unit_bps": 1e6}),
+        ("delay", "rate", {"latency_unit_s": 1e-6, "rate_unit_bps": 1e6}),
+    ],
+)
+@pytest.mark.parametrize("by_number", [False, True])
+def test_the_unit_of_an_attribute_is_the_one_in_its_name(
+    latency, rate, fields, by_number, tmp_path
+):
+    path = write(tmp_path, f"source,target,{latency},{rate}\nA,B,50,10\nB,C,70,20\n")
+    names = ("3", "4") if by_number else (latency, rate)
+    found = lines_of(path, latency_attribute=names[0], rate_attribute=names[1], **fields)
+    assert found["A", "B"] == [("A", "B", 10e6, 50_000)]
+    assert found["C", "B"] == [("C", "B", 20e6, 70_000)]
+
+
+def test_the_least_of_several_is_no_minute(tmp_path):
+    path = write(tmp_path, "source,target,rtt_min\nA,B,5\nB,C,7\n")
+    assert lines_of(path, latency_attribute="rtt_min")["A", "B"] == [("A", "B", None, 5_000_000)]
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "says"),
+    [
+        (
+            "rate_mbps",
+            {"rate_unit_bps": 1e3},
+            r"says that its unit is 1e\+06, and rate_unit_bps = 1000",
+        ),
+        ("rate_MBps", {}, "counts bytes, or may; set rate_unit_bps"),
+    ],
+)
+def test_two_units_of_one_attribute_are_refused(name, fields, says, tmp_path):
+    path = write(tmp_path, f"source,target,{name}\nA,B,5\nB,C,7\n")
+    with pytest.raises(ScenarioError, match=says):
+        lines_of(path, rate_attribute=name, **fields)
 
 
 def test_lines_that_the_file_has_once_hold_both_ways(tmp_path):

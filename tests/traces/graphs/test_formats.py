@@ -1,6 +1,7 @@
 """Inputs that are no graph, or may be two: refused by name, with a remedy that works."""
 
 import io
+import json
 import re
 
 import networkx as nx
@@ -217,19 +218,34 @@ REFUSED = {
     "JSON, no target": ('{"nodes": [{"id": 1}], "links": [{"source": 1}]}', "has no target"),
     "JSON, lists as ids": (
         '{"nodes": [{"id": {}}], "links": [{"source": 1}]}',
-        "networkx can't read",
+        "can't be read",
     ),
+    "JSON, directed in words": (
+        '{"directed": "false", "nodes": [{"id": 1}, {"id": 2}], '
+        '"links": [{"source": 1, "target": 2}]}',
+        'directed = "false", neither true nor false',
+    ),
+    "JSON of graphology": (
+        '{"nodes": [{"key": 1}, {"key": 0}], "edges": [{"source": 0, "target": 1}]}',
+        r"node 0 \(counted from 0\) has no id; write id in place of key",
+    ),
+    "JSON, an id missing": (
+        '{"nodes": [{"id": 1}, {"name": "b"}], "links": [{"source": 1, "target": 1}]}',
+        r"node 1 \(counted from 0\) has no id",
+    ),
+    "directed in other words": ("source,target,directed\na,b,both\n", 'directed = "both", neither'),
+    "Inet": ("3 2\n0 10 20\n1 30 40\n2 50 60\n0 1 5\n1 2 6\n", "the 3 lines beneath tell of"),
     "JSON, deep": ("[" * 100_000, "nested too deeply|is not valid JSON"),
     "JSON, adjacency undeclared": (
         '{"nodes": [{"id": 1}], "adjacency": [[{"id": 2}]]}',
-        "networkx can't read",
+        'names node "2", which is not declared',
     ),
     "Cytoscape, undeclared": (
         '{"elements": [{"data": {"id": 1}}, {"data": {"source": 1, "target": 2}}]}',
         'names node "2", which is not declared',
     ),
     "Cytoscape, no id": ('{"elements": [{"data": {"name": 1}}]}', "each node needs an id"),
-    "Cytoscape, no list": ('{"elements": {"nodes": 3}}', "networkx can't read"),
+    "Cytoscape, no list": ('{"elements": {"nodes": 3}}', "can't be read"),
     "SNDlib, undeclared": (
         "?SNDlib native format\nNODES (\n a ( 1 2 )\n)\nLINKS (\n l ( a b ) 1\n)\n",
         r'line 6: the edge "a" - "b" names node "b"',
@@ -254,6 +270,7 @@ def test_what_may_be_something_else_is_refused_by_name(name):
 # -- XML ---------------------------------------------------------------------------------------
 
 BODY = '<node id="a"/><node id="b"/><edge source="a" target="b"/>'
+GEXF_NODES = "<nodes><node id='a'/><node id='b'/></nodes>"
 
 
 @pytest.mark.parametrize(
@@ -288,6 +305,21 @@ BODY = '<node id="a"/><node id="b"/><edge source="a" target="b"/>'
         ),
         (f"<graphml><graph>{BODY}&nbsp;</graph></graphml>", "is not valid XML at column"),
         ("<gexf><graph mode='dynamic'/></gexf>", "its links come and go"),
+        (
+            f"<gexf><graph>{GEXF_NODES}<edges><edge source='a' target='b' end='5'/></edges>"
+            "</graph></gexf>",
+            "this edge has times: its links come and go",
+        ),
+        (
+            f"<gexf><graph>{GEXF_NODES}<edges><edge source='a' target='b'><spells/></edge></edges>"
+            "</graph></gexf>",
+            "this edge has times",
+        ),
+        (
+            f"<gexf><graph>{GEXF_NODES}<edges><edge source='a' target='b'><attvalues>"
+            "<attvalue for='0' value='5' start='1'/></attvalues></edge></edges></graph></gexf>",
+            "this edge has times",
+        ),
         ("<gexf/>", "holds 0 <graph>"),
         (
             '<gexf><graph><nodes count="3"><node id="a"/></nodes></graph></gexf>',
@@ -440,6 +472,10 @@ ONE_WAY = {
     '"links": [{"source": 1, "target": 2}]}',
     "Pajek": "*vertices 2\n*arcs\n1 2\n",
     "Konect": "% asym unweighted\n1 2\n",
+    "SNAP": "# Directed graph (each unordered pair of nodes is saved once): x\n0\t1\n",
+    "a column": "source,target,directed\na,b,True\n",
+    "node-link, an edge": '{"nodes": [{"id": 1}, {"id": 2}], '
+    '"links": [{"source": 1, "target": 2, "directed": true}]}',
     "Gephi": "Source,Target,Type\na,b,Directed\n",
     "DIMACS": "p sp 2 1\na 1 2 5\n",
     "MatrixMarket": "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n",
@@ -557,6 +593,20 @@ def test_the_remedy_of_a_header_makes_every_line_a_link(name):
 )  # fmt: skip
 def test_an_edge_list_is_read(content, expected):
     assert links(read(content)) == expected
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"links": [{"source": 1, "target": 2, "key": 7, "w": 3}, '
+        '{"source": 1, "target": 2, "key": 7, "w": 4}], "nodes": [{"id": 1}, {"id": 2}]}',
+        '{"nodes": [{"id": 1}, {"id": 2}], '
+        '"adjacency": [[{"id": 2, "w": 3}], [{"id": 1, "w": 4}]]}',
+        json.dumps(nx.adjacency_data(nx.MultiGraph([(1, 2, {"w": 3}), (1, 2, {"w": 4})]))),
+    ],
+)
+def test_no_parallel_link_of_json_takes_another_one_s_place(content):
+    assert [edge.values for edge in read(content).edges] == [{"w": "3"}, {"w": "4"}]
 
 
 def test_a_pair_in_both_orders_has_two_directions():

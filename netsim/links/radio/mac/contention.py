@@ -299,6 +299,7 @@ class Contention(Interference):
         """
         contenders, mac = flight.contenders, self._csma
         if not all(one.begins_ns == now_ns and one.at_once_ends_ns for one in contenders):
+            flight.wait_for_only_packets(now_ns)
             return ()
         since_ns = now_ns - self._ended_ns.get(flight.src, -NS_PER_S * 10**6)
         wait_s, ends = mac.still_silent_s(since_ns / NS_PER_S), self._last_ends
@@ -396,9 +397,7 @@ class Contention(Interference):
             answer_s = mac.sifs_s + (sender.ack_s or 0.0)
             longer = decoded + (found - decoded if eifs_s else 0)
             total_s = decoded * answer_s + (found - decoded) * eifs_s
-            known = 0.0, 0.0
-            if longer:
-                known = round(longer / pairs * STEPS) / STEPS, round(total_s / longer, 7)
+            known = round(longer / pairs * STEPS) / STEPS, round(total_s / max(1, longer), 7)
             if not self._channel.moving:
                 self._holds[key] = known
         return known

@@ -405,6 +405,8 @@ class Flight:
         Time of its packet then.
     at_once_stretch : float
         Time of an attempt in its leg over that of its first one.
+    waits_to_ns : int
+        When what is on the air at its beginning ends, where that is known: until then it waits.
     found : (nodes,) float array or None
         Share of what its sender sends that the radio of each node receives; the rest begins
         beside other packets, and no preamble is found. None: all.
@@ -434,6 +436,7 @@ class Flight:
     at_once_ends_ns = 0
     at_once_frame_ns = 0.0
     at_once_stretch = 1.0
+    waits_to_ns = 0
     leg = 0
     airtime_ns = 0
     turns: Turns | None = None
@@ -504,6 +507,17 @@ class Flight:
         self.turns, self.medium = None, ALONE
         for reception in self.receptions:
             reception.medium = ALONE
+
+    def wait_for_only_packets(self, now_ns: int) -> None:
+        """Let it wait where all that is on the air are flights of one packet, sent at once.
+
+        Nobody contends with it when they have ended, but for those that wait as well.
+        """
+        ends = [
+            one.waits_to_ns or (one.at_once_ends_ns if one.packets_left == 1 else 0)
+            for one in self.contenders
+        ]
+        self.waits_to_ns = max(ends) if min(ends) > now_ns else 0
 
     def set_first_attempt(self, held: bool = False) -> None:
         """Set the start of the leg by its first attempt, which begins at once.

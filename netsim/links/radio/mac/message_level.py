@@ -142,6 +142,8 @@ class MessageLevelSampler:
         now = self._env.now
         if flight.leg == 0 and flight.at_once_ends_ns:
             flight.set_first_attempt()
+        elif flight.leg == 0 and flight.waits_to_ns:
+            flight.leg_begins_ns = flight.waits_to_ns
         for reception in flight.receptions:
             reception.sampled_medium = reception.medium
             if self._follows:
@@ -319,8 +321,13 @@ class MessageLevelSampler:
         self._plan(flight, self._sample_part(flight, reception, leg, self._held_rest(flight)))
 
     def _held_rest(self, flight: Flight) -> list[Stretch]:
-        """The rest of an attempt that is held: its time, and the share that its sender has then."""
+        """The rest of an attempt that is held: its time, and the share that its sender has then.
+
+        A sender that waits for what is on the air has none.
+        """
         now, medium = self._env.now, flight.medium
+        if now < flight.waits_to_ns:
+            return [(now, flight.waits_to_ns, 0.0)]
         if not flight.held_ns or flight.passed_ns(now) >= 0:
             return []
         if now < flight.at_once_ends_ns:  # spread anew by `set_first_attempt`
