@@ -16,23 +16,17 @@ NOTHING = "not exactly two keys vary"
 def of_sweep(sweep: SweepTables) -> Shown | None:
     """Return means over seeds by the values of both keys; None where not exactly two vary."""
     lines = sweep.lines
-    keys = [
-        key
-        for key in (lines[0].values if lines else ())
-        if len({str(line.values.get(key)) for line in lines}) > 1
-    ]
+    keys = swept.varied_keys([line.values for line in lines])
     measure = next((m for m in sweep.measures if m in ("accuracy", "main_metric")), None)
     measure = measure or next(iter(sweep.measures), None)
     if len(keys) != 2 or sweep.trials or measure is None:
         return None
     axes = [swept.SweptAxis.of(key, [line.values[key] for line in lines]) for key in keys]
-    order = [list(dict.fromkeys(str(line.values[key]) for line in lines)) for key in keys]
-    ticks = [
-        tuple(axis.text(words.index(word)) for word in values)
-        for axis, values, words in zip(
-            axes, order, ([str(line.values[key]) for line in lines] for key in keys), strict=True
-        )
-    ]
+    order = [_in_order(axis) for axis in axes]
+    place = {
+        id(line): (order[0].index(row), order[1].index(column))
+        for line, row, column in zip(lines, axes[0].texts, axes[1].texts, strict=True)
+    }
     told = described(measure)
     value = Quantity("mean", told["title"], told["unit"], 1 / told["scale"])
     panels = []
@@ -41,13 +35,12 @@ def of_sweep(sweep: SweepTables) -> Shown | None:
         mine = [m for m in lines if m.algorithm == algorithm and measure in m.estimates]
         if not mine:
             continue
-        place = [[order[k].index(str(m.values[key])) for m in mine] for k, key in enumerate(keys)]
         table: dict[str, Any] = {
-            "row": np.array(place[0]),
-            "column": np.array(place[1]),
+            "row": np.array([place[id(m)][0] for m in mine]),
+            "column": np.array([place[id(m)][1] for m in mine]),
             "point": np.array([m.point for m in mine]),
             "mean": np.array([m.estimates[measure].mean for m in mine]),
-            "half_width": np.array([m.estimates[measure].half_width or np.nan for m in mine]),
+            "half_width": np.array([m.estimates[measure].half_width for m in mine], dtype=float),
         }
         mark = Cells(
             Quantity("row", axes[0].axis.title),
@@ -56,7 +49,7 @@ def of_sweep(sweep: SweepTables) -> Shown | None:
             0,
             "no number: no run has ended, or one diverged",
             top=value.scale * max(known),
-            ticks=(ticks[0], ticks[1]),
+            ticks=(tuple(order[0]), tuple(order[1])),
             low=value.scale * min(known),
         )
         panels.append(Panel(mark, table, names.method(algorithm)))
@@ -64,3 +57,9 @@ def of_sweep(sweep: SweepTables) -> Shown | None:
     over = " to ".join(map(str, dict.fromkeys((*counts[:1], *counts[-1:]))))
     about = "one seed" if counts[-1:] == [1] else f"mean over {over} seeds"
     return Shown(panels, f"{about}; all maps have the same colours") if panels else None
+
+
+def _in_order(axis: swept.SweptAxis) -> list[str]:
+    """The different values of a key along the map: numbers by size, others as in the sweep."""
+    texts = dict(zip(axis.texts, axis.values, strict=True))
+    return sorted(texts, key=lambda text: texts[text]) if axis.is_number else list(texts)

@@ -1,14 +1,16 @@
 """Views of a sweep against numbers worked out by hand."""
 
 import json
+import shutil
 
 import pytest
 
-from netsim.views import differences, multiples, parallel, points, response_map
+from netsim.views import differences, multiples, parallel, points, response_map, sweep_facts
+from netsim.views import sweep as response
 from netsim.views.gathering import swept
 from netsim.views.gathering.comparison import SweepDesign
 from netsim.views.gathering.sweep_tables import SweepTables
-from netsim.views.render.page import sweep_page
+from netsim.views.render.page import marks, sweep_page
 
 ACCURACIES = {  # by point: of each algorithm, seed 0 and seed 1
     "a": {"dpsgd": (0.50, 0.60), "local": (0.40, 0.44)},
@@ -102,11 +104,80 @@ def test_means_over_fewer_seeds_are_said_to_be(sweep):
     path.write_text(json.dumps({k: v for k, v in told.items() if k != "wall_s"}))
     panel = points.of_sweep(sweep).panels[0]
     assert "over fewer seeds: wall." in panel.mark.caption
+    shown = response.gather(sweep.lines, ["accuracy", "wall_s"])
+    assert "over fewer seeds: wall\n" in f"{shown.about}\n"
     assert response_map.of_sweep(sweep).about.startswith("mean over 2 seeds")
     path.unlink()
     ended = SweepTables(sweep.folder, sweep.design)
     assert response_map.of_sweep(ended).about.startswith("mean over 1 to 2 seeds")
     assert "fewer" not in points.of_sweep(ended).panels[0].mark.caption
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        (1.00001, 1.00002),
+        (20241, 20242),
+        ("1", 1),
+        ("true", True),
+        ([1], "[1]"),
+        ({"kind": "x", "a": 1.0, "b": 2.0}, {"kind": "x", "a": 3.0, "b": 4.0}),
+        ({"kind": "x", "a": 20241, "b": "y"}, {"kind": "x", "a": 20242, "b": "z"}),
+    ],
+)
+def test_unlike_values_look_unlike(write_run, tmp_path, pair):
+    """As a line of their own, on axes, in names of points, on the map and in the facts."""
+    places = [(a, b) for a in (0, 1) for b in (0, 1, 2)]
+    points = {f"p{a}{b}": {"t.key": pair[a], "u.x": b} for a, b in places}
+    for point in points:
+        write_run(tmp_path / point / "seed-0" / "dpsgd", messages=(), weights=(), wakes=())
+    tables = SweepTables(tmp_path, SweepDesign(points, (0,)))
+    facts = dict(data(sweep_facts, tables)["entries"])
+    assert len(facts["points"]) == 1
+    assert len(set(tables.point_names.values())) == 6
+    lines = response.of_sweep(tables).panels[0].mark.curves
+    assert len(lines) == 2
+    (panel,) = response_map.of_sweep(tables).panels
+    assert [len(set(ticks)) for ticks in panel.mark.ticks] == [2, 3]
+    assert len(set(zip(panel.table["row"], panel.table["column"], strict=True))) == 6
+    alone = {name: {"t.key": values["t.key"]} for name, values in points.items() if name[2] == "0"}
+    tables = SweepTables(tmp_path, SweepDesign(alone, (0,)))
+    (told,) = [text for _, text in data(sweep_facts, tables)["entries"][4:]]
+    assert told != told.partition(", ")[0]
+    drawn = marks.section(response.of_sweep(tables), "")["panels"][0]["data"]
+    assert len(set(drawn["ticks"])) == len(drawn["at"]) == 2
+
+
+def test_a_map_has_numbers_by_size(sweep):
+    design = SweepDesign({"a": {"x": 10, "y": 1}, "b": {"x": 0.001, "y": 2}}, (0, 1))
+    panel = response_map.of_sweep(SweepTables(sweep.folder, design)).panels[0]
+    assert panel.mark.ticks == (("0.001", "10"), ("1", "2"))
+    assert panel.table["row"].tolist() == [1, 0]
+    assert panel.table["column"].tolist() == [0, 1]
+
+
+def test_an_algorithm_of_which_no_run_has_ended_is_named(sweep):
+    design = SweepDesign(VALUES, (0, 1), algorithms=("dpsgd", "local", "fedavg"))
+    notices = sweep_page.content(SweepTables(sweep.folder, design))["runs"][0]["notices"]
+    assert notices[0] == "This sweep is not whole: 4 of 12 runs are not there."
+    assert notices[1] == "No run has ended of fedavg."
+
+
+def test_trials_have_keys_of_their_own_method(sweep):
+    """A key of another method is left out of a trial: it is drawn over those that have it."""
+    values = {"a": {"x": 1, "algorithm.dpsgd.mu": 2.0}, "b": {"x": 3}}
+    trials = [{"point": point, "algorithm": "dpsgd", "values": values[point]} for point in values]
+    tables = SweepTables(sweep.folder, SweepDesign(values, (0, 1)), trials)
+    assert "sweep" in sweep_page.content(tables)["runs"][0]["panels"]
+    values["b"]["algorithm.dpsgd.mu"] = 4.0
+    values["c"] = {"x": 5}
+    (sweep.folder / "b").rename(sweep.folder / "c")
+    shutil.copytree(sweep.folder / "a", sweep.folder / "b")
+    tables = SweepTables(sweep.folder, SweepDesign(values, (0, 1)), trials)
+    shown = response.gather(tables.lines, ["accuracy"], is_search=True)
+    drawn = {panel.mark.x.label: set(panel.table["x"].tolist()) for panel in shown.panels}
+    assert drawn == {"X": {1, 3, 5}, "DPSGD: mu": {2, 4}}
+    assert ["DPSGD: mu" in row for row in shown.short] == [True, True, False] * 2
 
 
 def test_one_swept_key_has_no_parallel_coordinates(sweep):
@@ -137,7 +208,8 @@ def test_runs_that_are_missing_are_counted(sweep):
             {"p": {"link.loss": 0.1}, "q": {"link.loss": 0.25}},
             ["link: loss 0.1", "link: loss 0.25"],
         ),
-        ({"p": {"x": 1.00001}, "q": {"x": 1.00002}}, ["p", "q"]),  # words tell them not apart
+        ({"p": {"x": 1.00001}, "q": {"x": 1.00002}}, ["X 1.00001", "X 1.00002"]),
+        ({"p": {"x": "y" * 70}}, ["p"]),  # too long
         ({"base": {}}, ["base"]),
     ],
 )
