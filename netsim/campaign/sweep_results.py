@@ -47,6 +47,22 @@ def is_sweep(folder: Path) -> bool:
     return bool(definition(folder))
 
 
+def require_run(folder: Path) -> None:
+    """Refuse the folder of a sweep where that of a run is wanted.
+
+    Raises
+    ------
+    ScenarioError
+        Names one of its runs.
+    """
+    if is_sweep(folder):
+        runs = sorted(folder.glob("*/seed-*/*/status.json"))
+        such = f", such as {one_line(runs[0].parent)}" if runs else ""
+        raise ScenarioError(
+            f"{one_line(folder)}: is the folder of a sweep; name one of its runs{such}"
+        )
+
+
 def has_results(scenario: Scenario, top: Path) -> bool:
     """Return whether a sweep has a finished run that the tables can show."""
     assert scenario.sweep is not None
