@@ -344,8 +344,8 @@ def define(top: Path, scenario: Scenario, said: Mapping[str, Any]) -> bool:
         )
     if begun_with not in (None, _digest_of(there)):
         raise ScenarioError(
-            f"--out {top}: {DEFINITION} in it has been edited since the sweep began, and its points "
-            "would be of different scenarios. Put back what it was, or choose another folder"
+            f"--out {top}: {DEFINITION} in it has been edited since the sweep began, and its "
+            "points would be of different scenarios. Put back what it was, or choose another folder"
         )
     _require_same_inputs(top)
     return False
