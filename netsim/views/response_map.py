@@ -4,8 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from netsim.recording.summary_fields import MEASURES
 from netsim.views import Cells, Panel, Quantity, Shown
 from netsim.views.gathering import names, swept
+from netsim.views.gathering.comparison import tidy_rows
 from netsim.views.gathering.sweep_tables import SweepTables, described
 
 TITLE = "Response over two keys"
@@ -53,10 +55,23 @@ def of_sweep(sweep: SweepTables) -> Shown | None:
             low=value.scale * min(known),
         )
         panels.append(Panel(mark, table, names.method(algorithm)))
+    if not panels:
+        return None
     counts = sorted({m.estimates[measure].seeds for m in lines if measure in m.estimates})
     over = " to ".join(map(str, dict.fromkeys((*counts[:1], *counts[-1:]))))
     about = "one seed" if counts[-1:] == [1] else f"mean over {over} seeds"
-    return Shown(panels, f"{about}; all maps have the same colours") if panels else None
+    cells = [
+        {
+            axes[0].axis.title: row,
+            axes[1].axis.title: column,
+            "algorithm": names.method(line.algorithm),
+            value.title: MEASURES[measure].spelled(found.mean, found.half_width),
+        }
+        for line, row, column in zip(lines, axes[0].texts, axes[1].texts, strict=True)
+        if (found := line.estimates.get(measure)) is not None
+    ]
+    rows = [row for row in tidy_rows(lines) if row["metric"] == measure]
+    return Shown(panels, f"{about}; all maps have the same colours", cells, rows=rows)
 
 
 def _in_order(axis: swept.SweptAxis) -> list[str]:

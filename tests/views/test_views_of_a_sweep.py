@@ -5,7 +5,19 @@ import shutil
 
 import pytest
 
-from netsim.views import differences, multiples, parallel, points, response_map, sweep_facts
+from netsim.console.commands import plot
+from netsim.errors import ScenarioError
+from netsim.views import (
+    Ask,
+    accuracy,
+    cdf,
+    differences,
+    multiples,
+    parallel,
+    points,
+    response_map,
+    sweep_facts,
+)
 from netsim.views import sweep as response
 from netsim.views.gathering import swept
 from netsim.views.gathering.comparison import SweepDesign
@@ -28,7 +40,7 @@ def sweep(tmp_path, write_run):
                 write_run(folder, algorithm=algorithm)
                 path = folder / "summary.json"
                 told = json.loads(path.read_text())
-                told["accuracy"]["mean"] = value
+                told["accuracy"]["mean"], told["seed"] = value, seed
                 path.write_text(json.dumps(told))
     return SweepTables(tmp_path, SweepDesign(VALUES, (0, 1)))
 
@@ -154,6 +166,52 @@ def test_a_map_has_numbers_by_size(sweep):
     assert panel.mark.ticks == (("0.001", "10"), ("1", "2"))
     assert panel.table["row"].tolist() == [1, 0]
     assert panel.table["column"].tolist() == [0, 1]
+
+
+def test_a_map_in_words_has_values_of_keys_and_not_their_places(sweep):
+    shown = response_map.of_sweep(sweep)
+    assert [(row["X"], row["Kind"], row["algorithm"]) for row in shown.short] == [
+        ("1", "one", "D-PSGD"),
+        ("1", "one", "Local"),
+        ("100", "two", "D-PSGD"),
+        ("100", "two", "Local"),
+    ]
+    assert shown.short[0]["accuracy [%]"] == "55.0 ± 63.5"  # 12.706 * 0.0707 / sqrt(2)
+    assert [(row["x"], row["kind"], row["mean"]) for row in shown.rows][::2] == [
+        (1, "one", pytest.approx(0.55)),
+        (100, "two", pytest.approx(0.59)),
+    ]
+
+
+def test_a_distribution_says_of_how_many_seeds_its_curves_are(sweep):
+    runs = [run for run in sweep.runs if run.folder != sweep.folder / "b/seed-1/local"]
+    told = cdf.of_runs(runs, Ask(("delay",))).about
+    assert told == "3 nodes of each of 1 to 2 seeds"
+
+
+def test_a_reference_that_several_curves_are_of_is_refused(sweep):
+    """At each point it is another one, and the first would be as good as any."""
+    with pytest.raises(ScenarioError, match="2 curves are of it: a/Local, b/Local; name one"):
+        accuracy.of_runs(sweep.runs, Ask(paired_to="local"))
+
+
+def test_a_figure_of_a_sweep_has_its_runs_that_have_ended(sweep):
+    """Neither what is under way nor what was put aside, and those in the sweep's order."""
+    (sweep.folder / "scenario.toml").write_text(
+        "[[algorithm]]\nname = 'dpsgd'\n[[algorithm]]\nname = 'local'\n"
+        "[sweep]\nseeds = [0, 1]\nover = { x = ['b', 'a'] }\n"
+    )
+    for label in "ab":
+        (sweep.folder / label).rename(sweep.folder / f"x={label}")
+    at = sweep.folder / "x=b"
+    shutil.copytree(at / "seed-0", at / "seed-0.unfinished-1")
+    (at / "seed-1/local/summary.json").unlink()
+    found = [str(run.relative_to(sweep.folder)) for run in plot.folders_of(sweep.folder)]
+    assert found == [
+        *("x=b/seed-0/dpsgd", "x=b/seed-0/local", "x=b/seed-1/dpsgd"),
+        *(f"x=a/seed-{seed}/{name}" for seed in (0, 1) for name in ("dpsgd", "local")),
+    ]
+    assert not any("unfinished" in str(run) for run in plot.folders_of(at))
 
 
 def test_an_algorithm_of_which_no_run_has_ended_is_named(sweep):
