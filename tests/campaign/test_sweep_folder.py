@@ -86,7 +86,7 @@ def test_other_options_and_files_are_refused_too(tmp_path):
 
 @pytest.mark.parametrize("is_said", [True, False])
 def test_a_definition_that_was_edited_is_refused(tmp_path, is_said):
-    """Whether `netsim resume` reads it or a command says the same: other runs are of the first."""
+    """Also where `netsim resume` reads it and so says the same: other runs are of the first."""
     define(tmp_path, *said())
     path = tmp_path / sweep_folder.DEFINITION
     first = path.read_text()
