@@ -214,6 +214,18 @@ def test_a_figure_of_a_sweep_has_its_runs_that_have_ended(sweep):
     assert not any("unfinished" in str(run) for run in plot.folders_of(at))
 
 
+def test_a_copied_run_is_not_taken_for_one_more_seed_without_a_word(sweep):
+    shutil.copytree(sweep.folder / "a/seed-0", sweep.folder / "a/seed-2")
+    tables = SweepTables(sweep.folder, SweepDesign(VALUES, (0, 1, 2)))
+    notices = sweep_page.content(tables)["runs"][0]["notices"]
+    assert [line.partition(",")[0] for line in notices if "counted as one of another" in line] == [
+        "A/seed-2/dpsgd is a run of seed 0",
+        "A/seed-2/local is a run of seed 0",
+    ]
+    notices = sweep_page.content(sweep)["runs"][0]["notices"]
+    assert not any("counted as one" in line for line in notices)
+
+
 def test_an_algorithm_of_which_no_run_has_ended_is_named(sweep):
     design = SweepDesign(VALUES, (0, 1), algorithms=("dpsgd", "local", "fedavg"))
     notices = sweep_page.content(SweepTables(sweep.folder, design))["runs"][0]["notices"]
