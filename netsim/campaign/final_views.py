@@ -180,22 +180,20 @@ def conclude_sweep(
     from netsim.views.render.terminal import WrappedTable
 
     assert scenario.sweep is not None
-    swept = sweep_results.design(top, scenario.sweep, scenario.seed)
+    names = [entry.name for entry in scenario.algorithm]
+    swept = sweep_results.design(top, scenario.sweep, scenario.seed, names)
     lines = comparison.compare_points(top, swept)
     write_csv(top / "sweep.csv", comparison.tidy_rows(lines))
     select = scenario.chosen_by
-    names = [entry.name for entry in scenario.algorithm]
     best = {}
     if select:
         main = scenario.main_metric
         best = sweep_results.best_trials(swept.points, swept.seeds, names, select, top, main)
     show = comparison.measures_to_show(lines, swept.show)
     if not scenario.sweep.trials:
-        n = len(swept.seeds)
-        bars = f"{n} seeds, bars: 95 % intervals" if n > 1 else "one seed"
         response = sweep.gather(lines, show)
         if response is not None:
-            pictures.save(response, f"{scenario.name} · {bars}", top / "sweep.png")
+            pictures.save(response, scenario.name, top / "sweep.png")
     has_page = report and sum(1 for _ in top.glob("*/seed-*/*/summary.json")) <= MOST_RUNS
     if has_page:
         from netsim.views.gathering.sweep_tables import SweepTables

@@ -3,7 +3,7 @@
 import importlib
 import json
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
@@ -105,6 +105,24 @@ def require_whole(folder: Path) -> None:
         for name in checksums.read(place)
         if not (place / name).exists()
     ]
+    _require_none_lost(folder, lost)
+    require_every_run(folder)
+
+
+def require_every_run(folder: Path) -> None:
+    """Refuse the folder of a run of several algorithms that has ended and lacks that of one.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    names = [] if _is_done(folder) else run_folder.algorithms_in(folder)
+    _require_none_lost(
+        folder, [f"{folder / name}" for name in names if not (folder / name).is_dir()]
+    )
+
+
+def _require_none_lost(folder: Path, lost: Sequence[str]) -> None:
     if lost:
         more = f" and {len(lost) - 1:,} more" if len(lost) > 1 else ""
         raise ScenarioError(

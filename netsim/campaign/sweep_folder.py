@@ -226,6 +226,9 @@ def undone(
 
 DEFINITION, ARGUMENTS = "scenario.toml", "sweep.json"
 
+BEGUN_WITH = "begun_with"
+"""Key of `sweep.json`: a hash of the scenario that the sweep began with."""
+
 NOT_COMPARED = ("sweep.jobs",)
 """Keys that may differ when a sweep goes on: no result depends on them."""
 
@@ -318,15 +321,18 @@ def define(top: Path, scenario: Scenario, said: Mapping[str, Any]) -> bool:
         If the folder is another sweep's; names what differs.
     """
     text = to_toml(scenario)
+    tables = tomllib.loads(text)
     there = definition(top)
     if not there:
-        summary.write_json(top / ARGUMENTS, said)
+        summary.write_json(top / ARGUMENTS, {**said, BEGUN_WITH: _digest_of(tables)})
         write_text(top / DEFINITION, text)
         return True
-    differing = _differences(there, tomllib.loads(text))
+    differing = _differences(there, tables)
+    known = said_there(top)
+    begun_with = known.pop(BEGUN_WITH, None)
     differing += [
         f"{_key_in_words(key)}{_value(was)} there, {_value(now)} here"
-        for key, (was, now) in pairs(said_there(top), said).items()
+        for key, (was, now) in pairs(known, said).items()
         if was != now
     ]
     if differing:
@@ -336,8 +342,19 @@ def define(top: Path, scenario: Scenario, said: Mapping[str, Any]) -> bool:
             f"--out {top}: holds another sweep: {text}. To go on with it, say the same again; else "
             "choose another folder"
         )
+    if begun_with not in (None, _digest_of(there)):
+        raise ScenarioError(
+            f"--out {top}: {DEFINITION} in it has been edited since the sweep began, and its "
+            "points would be of different scenarios. Put back what it was, or choose another folder"
+        )
     _require_same_inputs(top)
     return False
+
+
+def _digest_of(tables: Mapping[str, Any]) -> str:
+    """A hash of all keys of a scenario that have to stay."""
+    kept = {key: value for key, value in leaves(tables) if key not in NOT_COMPARED}
+    return hashlib.sha256(json.dumps(kept, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def _require_same_inputs(top: Path) -> None:

@@ -47,10 +47,27 @@ def is_sweep(folder: Path) -> bool:
     return bool(definition(folder))
 
 
+def require_run(folder: Path) -> None:
+    """Refuse the folder of a sweep where that of a run is wanted.
+
+    Raises
+    ------
+    ScenarioError
+        Names one of its runs.
+    """
+    if is_sweep(folder):
+        runs = sorted(folder.glob("*/seed-*/*/status.json"))
+        such = f", such as {one_line(runs[0].parent)}" if runs else ""
+        raise ScenarioError(
+            f"{one_line(folder)}: is the folder of a sweep; name one of its runs{such}"
+        )
+
+
 def has_results(scenario: Scenario, top: Path) -> bool:
     """Return whether a sweep has a finished run that the tables can show."""
     assert scenario.sweep is not None
-    swept = design(top, scenario.sweep, scenario.seed)
+    names = [entry.name for entry in scenario.algorithm]
+    swept = design(top, scenario.sweep, scenario.seed, names)
     return any(
         any((top / label / f"seed-{seed}").glob("*/summary.json"))
         for label in swept.points
@@ -58,7 +75,7 @@ def has_results(scenario: Scenario, top: Path) -> bool:
     )
 
 
-def design(folder: Path, sweep: Sweep, seed: int) -> "SweepDesign":
+def design(folder: Path, sweep: Sweep, seed: int, algorithms: Sequence[str]) -> "SweepDesign":
     """Return the design of a sweep; of a search the trials so far.
 
     Parameters
@@ -68,13 +85,16 @@ def design(folder: Path, sweep: Sweep, seed: int) -> "SweepDesign":
     sweep : Sweep
     seed : int
         Of the scenario.
+    algorithms : sequence of str
+        Names of the scenario's.
     """
     from netsim.views.gathering.comparison import SweepDesign
 
     points = {point.label: point.values for point in grid.points(sweep)}
     if sweep.trials:
         points = played_points(folder)
-    return SweepDesign(points, grid.seeds(sweep, seed), sweep.target, sweep.show, sweep.against)
+    seeds, names = grid.seeds(sweep, seed), tuple(algorithms)
+    return SweepDesign(points, seeds, sweep.target, sweep.show, sweep.against, names)
 
 
 def design_of(
@@ -124,7 +144,7 @@ def design_of(
     seed = raw.get("seed", 0)
     if not isinstance(seed, int):
         raise ScenarioError(f"{folder / 'scenario.toml'}: seed = {shown(seed)}: is no seed")
-    return design(folder, sweep, seed)
+    return design(folder, sweep, seed, _algorithms_of(raw))
 
 
 def tables_of(folder: Path) -> "SweepTables":
@@ -185,7 +205,8 @@ def left_out(folder: Path) -> list[str]:
             *changed_in(folder, done),
             *warned,
         ]
-    return missing(folder) + remarks(folder, design(folder, sweep, raw.get("seed", 0)))
+    swept = design(folder, sweep, raw.get("seed", 0), _algorithms_of(raw))
+    return missing(folder) + remarks(folder, swept)
 
 
 def missing(folder: Path) -> list[str]:
@@ -194,8 +215,8 @@ def missing(folder: Path) -> list[str]:
     sweep = Sweep.model_validate(_table_of(raw))
     if sweep.trials:
         return []
-    swept = design(folder, sweep, raw.get("seed", 0))
-    lines = sweep_folder.undone(folder, swept.points, swept.seeds, _algorithms_of(raw))
+    swept = design(folder, sweep, raw.get("seed", 0), _algorithms_of(raw))
+    lines = sweep_folder.undone(folder, swept.points, swept.seeds, swept.algorithms)
     return limit_lines([f"not there: {line}" for line in lines], NAMED)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from netsim.backends.native.library import why_missing
-from netsim.campaign import run_inputs
+from netsim.campaign import run_inputs, sweep_results
 from netsim.campaign.sweep_folder import ARGUMENTS, UNFINISHED
 from netsim.engine import runner
 from netsim.engine.checkpoints import command
@@ -156,6 +156,12 @@ def run_folders(path: Path) -> list[Path]:
     return sorted(found)
 
 
+def outer_folders(path: Path, runs: Sequence[Path]) -> list[Path]:
+    """The folders between a path and its runs, of several algorithms or of sweeps, by name."""
+    between = {outer for run in runs for outer in run.parents if path in outer.parents}
+    return sorted(outer for outer in between if (outer / checksums.NAME).is_file())
+
+
 def require_finished(folder: Path) -> None:
     """Refuse the folder of a run, or of several runs or a sweep, that something is left to do in.
 
@@ -196,7 +202,16 @@ def verify_files(folder: Path, runs: Sequence[Path]) -> Report:
     report = Report(folder)
     if (folder / checksums.NAME).exists():
         _check_files(folder, report, runs)
+        report.differences += _runs_missing(folder)
     return report
+
+
+def _runs_missing(folder: Path) -> list[str]:
+    """Lines on the runs that a folder of several once had: its list has none of their files."""
+    if sweep_results.is_sweep(folder):
+        return sweep_results.missing(folder)
+    names = run_folder.algorithms_in(folder)
+    return [f"{folder / name}: missing" for name in names if not (folder / name).is_dir()]
 
 
 def _check_files(folder: Path, report: Report, runs: Sequence[Path] = ()) -> set[str]:

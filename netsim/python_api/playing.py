@@ -252,6 +252,7 @@ def _found_there(
         warning = f"{folder}: taken as it is: whether {names} was the same object then is not known"
         warnings.warn(warning, RunWarning, stacklevel=3)
     if has_ended:
+        campaign_resume.require_every_run(folder)
         return opened_run(folder, run_folders(folder), scenario)
     why = "it failed"
     if not has_failed:
@@ -407,6 +408,7 @@ def resume(
     require_flags(RESUME, progress=progress)
     require_functions(RESUME, tell=(tell, "text -> anything"))
     if campaign_resume.has_ended(path):
+        campaign_resume.require_every_run(path)
         return opened_run(path, run_folders(path), scenario)
     say = tell or _say_nothing
     folders, changes = component_record.recall(path)

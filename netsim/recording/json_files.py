@@ -50,6 +50,7 @@ FILES: dict[str, Form] = {
     },
     "sweep.json": {
         "netsim": TEXT,
+        "begun_with": TEXT,
         "timing_only": FLAG,
         "algorithms": {"*": TEXT},
         "components": {"*": TEXT},

@@ -53,7 +53,7 @@ def made_unlike(runs: Sequence[Path], labels: Sequence[str], is_varied: bool = F
 
 
 def changed_in(sweep: Path, runs: Sequence[Path]) -> list[str]:
-    """Sentences on files and sources that changed between the runs of a sweep.
+    """Sentences on files and sources that changed between the runs of a sweep, and on copies.
 
     Parameters
     ----------
@@ -63,7 +63,14 @@ def changed_in(sweep: Path, runs: Sequence[Path]) -> list[str]:
         Folders in it, of runs that have ended.
     """
     names = [run.relative_to(sweep).as_posix() for run in runs]
-    return [
+    copied = [
+        f"{name} is a run of seed {seed}, and is counted as one of another: take it away, and "
+        f"netsim resume {one_line(sweep)} plays the right one"
+        for name, run in zip(names, runs, strict=True)
+        if (seed := run_folder.summary(run).get("seed")) is not None
+        and run.parent.name != f"seed-{seed}"
+    ]
+    return copied[:NAMED] + [
         f"{difference}: differences between runs may be of these; play the sweep in a new folder "
         "to be sure"
         for difference in made_unlike(runs, names, is_varied=True)

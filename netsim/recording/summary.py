@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError, one_line
-from netsim.recording import graph_metrics, run_folder, status
+from netsim.recording import checksums, graph_metrics, run_folder, status
 from netsim.recording import metrics as measured
 from netsim.recording.main_metric import MainMetric
 from netsim.recording.parquet_parts import Rows
@@ -189,6 +189,9 @@ def _unfinished(path: Path) -> Iterator[tuple[Path, str]]:
             state = state.format(f" at {far:.6g} s" if is_number(far) else "")
             whole = path if folder.name in algorithms else folder
             remedy = f"; netsim resume {one_line(whole)} goes on with it"
+            if not recorded and (path / checksums.NAME).is_file():  # the whole has ended
+                state = "its folder is gone"
+                remedy = f"; netsim run {one_line(path)}/scenario.toml --out NEW plays all anew"
             yield folder, state + remedy * (recorded.get("state") != "done")
 
 

@@ -514,9 +514,14 @@ class Shown:
     @property
     def about_printed(self) -> str:
         """The meaning of the numbers in a table."""
-        marks = [panel.mark for panel in self.panels]
-        around = [mark.around for mark in marks if isinstance(mark, Lines | Response)]
-        return self.about_with([one.printed for one in around if one is not None])
+        around = [p.mark.around for p in self.panels if isinstance(p.mark, Lines | Response)]
+        return self.about_with([*(one.printed for one in around if one), *self.blocks_in_words])
+
+    @property
+    def blocks_in_words(self) -> list[str]:
+        """Sentences on maps whose ids stand for several nodes each."""
+        blocks = [p.mark.block for p in self.panels if isinstance(p.mark, Cells)]
+        return [f"a cell is {b} × {b} nodes, and an id that of the first" for b in blocks if b > 1]
 
     def frame(self) -> "pd.DataFrame":
         """The tables of all panels below each other; of several, a column `panel` names each."""

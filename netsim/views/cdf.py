@@ -175,9 +175,10 @@ def _explanation(
 ) -> str:
     """Name of the quantity that is distributed."""
     run = next(iter(groups.values()))[0]
-    seeds = max(len(group) for group in groups.values())
+    seeds = sorted({len(group) for group in groups.values()})
+    over = " to ".join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))
     nodes = f"{run.count:,} nodes"
-    sentences = [f"{nodes} of each of {seeds} seeds" if seeds > 1 else nodes]
+    sentences = [f"{nodes} of each of {over} seeds" if seeds[-1] > 1 else nodes]
     if any(what not in OF_MESSAGES for what in wanted):
         sentences.append("at the last evaluation")
     if is_paired:

@@ -60,6 +60,7 @@ def gather(sweep: SweepTables) -> dict[str, Any]:
     }
     return {
         "measures": [described(name) for name in shown],
+        "seeds": len(sweep.design.seeds),
         "first_point": sweep.point_names[next(iter(sweep.design.points))],
         "first_algorithm": names.method(first),
         "algorithms": [names.method(name) for name in sweep.algorithms],
@@ -110,7 +111,7 @@ def printed(lines: Sequence[PointResult], show: Sequence[str], swept: SweepDesig
         means = [_cell_text(name, line.estimates.get(name), line) or "-" for line in lines]
         columns.append(Column(title(name), means))
         if several:
-            unit = title(name).partition("\n")[2]
+            unit = title(name).partition("\n")[2].replace("%", "pp")
             differences = [_cell_text(name, _difference(name, line), line, "+") for line in lines]
             columns.append(Column(f"Δ\n{unit}", differences, keep_with_previous=True))
     rows = {

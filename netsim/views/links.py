@@ -44,8 +44,9 @@ def of_run(run: RunFolder) -> Shown | None:
         *(Quantity(word, word, "messages") for word in outcomes),
         Quantity("missed", "not delivered", "messages"),
     ]
-    every = f"all {len(pairs):,} links, those on which most were not delivered first"
-    if len(pairs) > len(order):
-        every = f"the {len(order)} of {len(pairs):,} links on which most were not delivered"
-    caption = f"Messages from a sender to a receiver and how they ended: {every}."
+    every = "all" if len(pairs) == len(order) else f"{len(order)} of"
+    caption = (
+        f"Messages from a sender to a receiver and how they ended: {every} {len(pairs):,} links, "
+        "those with the most messages not delivered first."
+    )
     return Shown([Panel(Columns(columns, caption, "missed", descending=True), table)])

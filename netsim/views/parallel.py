@@ -1,5 +1,6 @@
 """Swept values and what came of them, for parallel coordinates."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ from netsim.views import OnPage, Panel, Shown
 from netsim.views.gathering import names
 from netsim.views.gathering.numbers import rounded_list
 from netsim.views.gathering.sweep_tables import SweepTables, described
-from netsim.views.gathering.swept import value_label
+from netsim.views.gathering.swept import telling_apart, value_label, varied_keys
 
 TITLE = "Values and results"
 PLACE = 40
@@ -24,8 +25,7 @@ def of_sweep(sweep: SweepTables) -> Shown | None:
     An axis has numbers, and is logarithmic where they span much, or has words with their order.
     """
     table = [(line.values, line.algorithm, line.estimates) for line in sweep.lines][:MOST_LINES]
-    keys = list(dict.fromkeys(key for values, _, _ in table for key in values))
-    varied = [key for key in keys if len({toml_text(v[key]) for v, _, _ in table if key in v}) > 1]
+    varied = varied_keys([values for values, _, _ in table])
     if len(varied) < 2:
         return None
     axes = [_axis(key, [values.get(key) for values, _, _ in table]) for key in varied]
@@ -59,7 +59,7 @@ def _axis(key: str, values: list[Any]) -> dict[str, Any]:
         drawn = [None if value is None else value / axis.per for value in values]
         return {
             "title": axis.title,
-            "values": _short(drawn),
+            "values": rounded_list([math.nan if v is None else v for v in drawn], 12),
             "is_log": low > 0 and high / low >= 20,
         }
     words_by_value = dict(zip(map(toml_text, known), words_of(known), strict=True))
@@ -72,12 +72,7 @@ def _axis(key: str, values: list[Any]) -> dict[str, Any]:
 
 def words_of(values: Sequence[Any]) -> list[str]:
     """Swept values in a word each, or in as many as tell them apart."""
-    different = len(set(map(toml_text, values)))
-    for word in (_word_of, value_label):
-        words = [word(value) for value in values]
-        if len(set(words)) == different:
-            return words
-    return [toml_text(value) for value in values]
+    return telling_apart(values, (_word_of, value_label))
 
 
 def _word_of(value: Any) -> str:

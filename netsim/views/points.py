@@ -7,8 +7,12 @@ import numpy as np
 from netsim.units import is_number
 from netsim.views import Columns, Panel, Quantity, Shown
 from netsim.views.gathering import names
-from netsim.views.gathering.comparison import PointResult
-from netsim.views.gathering.sweep_tables import SweepTables, described, measure_column
+from netsim.views.gathering.sweep_tables import (
+    SweepTables,
+    described,
+    measure_column,
+    of_fewer_seeds,
+)
 from netsim.views.parallel import words_of
 
 TITLE = "Points"
@@ -42,13 +46,6 @@ def of_sweep(sweep: SweepTables) -> Shown:
         columns.append(measure_column(name))
         about[name] = described(name)["about"]
     caption = "Means over seeds, one row per point (its folder) and algorithm. A heading sorts."
-    fewer = [name for name in about if any(_is_of_fewer(line, name) for line in lines)]
-    if fewer:
-        titles = ", ".join(described(name)["title"] for name in fewer)
-        caption += f" Not every run has these measures, whose means are over fewer seeds: {titles}."
+    fewer = of_fewer_seeds(lines, list(about))
+    caption += f" {fewer[:1].upper()}{fewer[1:]}." if fewer else ""
     return Shown([Panel(Columns(columns, caption, about=about), table)])
-
-
-def _is_of_fewer(line: PointResult, name: str) -> bool:
-    """Return whether a mean is over fewer seeds than the row says."""
-    return name in line.estimates and line.estimates[name].seeds < line.seeds

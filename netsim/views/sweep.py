@@ -22,7 +22,7 @@ from netsim.views.gathering.comparison import (
     spread_in_words,
     tidy_rows,
 )
-from netsim.views.gathering.sweep_tables import SweepTables
+from netsim.views.gathering.sweep_tables import SweepTables, of_fewer_seeds
 from netsim.views.gathering.swept import SweptAxis, swept_key
 
 TITLE = "Response"
@@ -63,21 +63,21 @@ def gather(
     shown = [name for name in show if any(name in line.estimates for line in lines)]
     if key is None or not shown:
         return None
-    keys = [k for k in lines[0].values if _varies(lines, k)] if is_search else [key]
+    keys = swept.varied_keys([line.values for line in lines]) if is_search else [key]
     groups = _groups(lines, keys)
     sides = ("", minus) if minus else ("",)
     cells = [line.estimates[name] for line in lines for name in shown if name in line.estimates]
     seen = (_seen(cell, side) for cell in cells for side in sides)
     counts = [cell.seeds for cell in seen if cell is not None]
-    spread = spread_in_words(counts, f"{100 * LEVEL:g} % interval")
-    axes = {key: SweptAxis.of(key, [line.values[key] for line in lines]) for key in keys}
+    around = spread_in_words(counts, f"{100 * LEVEL:g} % interval")
     panels = [
-        _panel(groups, name, axis, lines, side, is_search, spread)
+        _panel(groups, name, axis, having, side, is_search, around)
         for name in shown
-        for axis in axes.values()
+        for axis, having in _axes(lines, keys)
         for side in sides
     ]
-    about = "\n".join(filter(None, [_explanation(lines, minus, is_search), definitions(shown)]))
+    told = [_explanation(lines, minus, is_search), of_fewer_seeds(lines, shown), definitions(shown)]
+    about = "\n".join(filter(None, told))
     return Shown(
         panels, about, _summary_rows(groups, keys, shown, minus), rows=_rows(lines, shown, minus)
     )
@@ -108,7 +108,7 @@ def _panel(
     axis : SweptAxis
         Of the key, with the values of all points.
     lines : sequence of PointResult
-        The points in that order.
+        The points in that order; others are left out.
     minus : str
         What is subtracted; empty: nothing is.
     is_search : bool
@@ -119,7 +119,7 @@ def _panel(
         (label, line, cell)
         for label, group in groups.items()
         for line in group
-        if (cell := _seen(line.estimates.get(name), minus)) is not None
+        if id(line) in places and (cell := _seen(line.estimates.get(name), minus)) is not None
     ]
     rows = [
         (label, line.point, places[id(line)], cell.mean, cell.half_width or 0.0, cell.seeds)
@@ -146,20 +146,29 @@ def _panel(
     return Panel(mark, table)
 
 
-def _varies(lines: Sequence[PointResult], key: str) -> bool:
-    return len({str(line.values[key]) for line in lines}) > 1
+def _axes(
+    lines: Sequence[PointResult], keys: Sequence[str]
+) -> list[tuple[SweptAxis, list[PointResult]]]:
+    """The axis of each key with the points that have the key: trials have those of their method."""
+    found = []
+    for key in keys:
+        having = [line for line in lines if key in line.values]
+        found.append((SweptAxis.of(key, [line.values[key] for line in having]), having))
+    return found
 
 
 def _groups(lines: Sequence[PointResult], keys: Sequence[str]) -> dict[str, list[PointResult]]:
     """Lines of the picture: by algorithm, and by what else is swept."""
     several = len({line.algorithm for line in lines}) > 1
+    varied = swept.varied_keys([line.values for line in lines])
+    further = [
+        swept.with_name(key, [line.values[key] for line in lines])
+        for key in varied
+        if key not in keys
+    ]
     found: dict[str, list[PointResult]] = {}
-    for line in lines:
-        others = [
-            swept.with_name(k, v)
-            for k, v in line.values.items()
-            if k not in keys and _varies(lines, k)
-        ]
+    for k, line in enumerate(lines):
+        others = [told[k] for told in further]
         parts = ([names.method(line.algorithm)] if several or not others else []) + others
         found.setdefault(", ".join(parts), []).append(line)
     return found
@@ -190,12 +199,14 @@ def _summary_rows(
     """One row per mark."""
     found = []
     every = [line for group in groups.values() for line in group]
-    axes = {key: SweptAxis.of(key, [line.values[key] for line in every]) for key in keys}
-    places = {id(line): i for i, line in enumerate(every)}
+    axes = [
+        (axis.axis.title, dict(zip(map(id, having), axis.texts, strict=True)))
+        for axis, having in _axes(every, keys)
+    ]
     for label, group in groups.items():
         for line in group:
             row: Row = {"curve": label}
-            row |= {axis.axis.title: axis.text(places[id(line)]) for axis in axes.values()}
+            row |= {title: texts[id(line)] for title, texts in axes if id(line) in texts}
             for name in shown:
                 cell = line.estimates.get(name)
                 if cell is None:

@@ -23,7 +23,7 @@ def of_sweep(sweep: SweepTables) -> Shown:
         found.insert(0, ("trials", f"{len(sweep.trials):,}"))
     for key in keys:
         axis = SweptAxis.of(key, [p[key] for p in sweep.design.points.values() if key in p])
-        values = dict.fromkeys(map(axis.text, range(len(axis.values))))
+        values = dict.fromkeys(axis.texts)
         text = ", ".join(values)
         if len(text) > _MOST_WORDS:
             text = f"{len(values)} values"

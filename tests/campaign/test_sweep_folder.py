@@ -84,6 +84,21 @@ def test_other_options_and_files_are_refused_too(tmp_path):
         define(tmp_path, scenario, options)
 
 
+@pytest.mark.parametrize("is_said", [True, False])
+def test_a_definition_that_was_edited_is_refused(tmp_path, is_said):
+    """Also where `netsim resume` reads it and so says the same: other runs are of the first."""
+    define(tmp_path, *said())
+    path = tmp_path / sweep_folder.DEFINITION
+    first = path.read_text()
+    path.write_text(first.replace("horizon_s = 10.0", "horizon_s = 20.0"))
+    with pytest.raises(
+        ScenarioError, match="has been edited since" if is_said else "another sweep"
+    ):
+        define(tmp_path, *said(**{"horizon_s": 20.0} if is_said else {}))
+    path.write_text(first.replace("[sweep]", "# A remark.\n[sweep]\njobs = 3"))
+    assert not define(tmp_path, *said())
+
+
 OWN = """from netsim import api
 from ._shared import STEPS
 

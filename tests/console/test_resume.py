@@ -10,9 +10,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import netsim as python
 from netsim.engine import component_record
 from netsim.engine.checkpoints.command import Command
 from netsim.errors import ScenarioError
+from netsim.recording import checksums
 
 ROOT = str(Path(__file__).parents[2])
 
@@ -89,6 +91,27 @@ def test_a_signal_says_how_to_go_on_and_resume_does(call, here, stopping, by, co
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("say", ["resume", "compare", "from Python"])
+def test_the_folder_of_an_algorithm_that_was_taken_away_is_missed(netsim, here, say):
+    """Nothing says that all has ended, nor that `netsim resume` goes on."""
+    named = "".join(f"[[algorithm]]\nname = '{name}'\n" for name in ("one", "two"))
+    (here / "out/one").mkdir(parents=True)
+    (here / "out/scenario.toml").write_text(named)
+    (here / "out/one/status.json").write_text('{"state": "done"}')
+    (here / "out/one/summary.json").write_text("{}")
+    for folder in ("out/one", "out"):
+        checksums.write(here / folder)
+    if say == "from Python":
+        with pytest.raises(ScenarioError, match="out/two: is missing, and the run has ended"):
+            python.resume("out")
+        return
+    result = netsim(say, "out", algorithms=False)
+    told = {"resume": "out/two: is missing, and the run has ended", "compare": "is gone"}[say]
+    assert told in result.stderr
+    assert "netsim resume out goes on" not in result.stderr
+    assert "nothing to go on" not in result.stdout
+
+
 def test_of_several_algorithms_those_that_ended_stay_and_the_rest_is_played(call, here, stopping):
     (here / "two.toml").write_text(TWO)
     assert call("run", "two.toml", "--out", "whole").exit_code == 0

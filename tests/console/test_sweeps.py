@@ -2,15 +2,17 @@
 
 import json
 import os
+import shutil
 import signal
 import threading
 import time
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from netsim.campaign import sweep_folder
-from netsim.recording import folder_lock
+from netsim.campaign import sweep_folder, sweeping
+from netsim.recording import checksums, folder_lock
 
 GRID = ("--over", "algorithm.local_steps=1,2", "--seeds", "0:2", "--jobs", "1", "--timing-only")
 
@@ -48,6 +50,26 @@ def test_the_same_command_again_plays_what_is_missing(ok, here):
     assert (aside / "status.json").is_file()
     assert not (aside / "summary.json").exists()
     assert json.loads((out / "status.json").read_text())["done"] == 4
+
+
+def test_a_run_that_was_taken_away_is_to_be_played(netsim, here, monkeypatch):
+    """The sweep has ended, and yet there is something to go on with."""
+    goes_on, out = [], here / "out"
+    monkeypatch.setattr(sweeping, "go_on", lambda folder, *_: goes_on.append(folder))
+    runs = [out / f"base/seed-{seed}/local" for seed in (0, 1)]
+    for folder in (*runs, out):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "status.json").write_text('{"state": "done"}')
+        (folder / "summary.json").write_text("{}")
+        checksums.write(folder)
+    tables = "[algorithm]\nname = 'local'\n[sweep]\nseeds = [0, 1]\n"
+    (out / "scenario.toml").write_text(tables)
+    checksums.write(out)
+    assert "there is nothing to go on with" in netsim("resume", "out").stdout
+    assert not goes_on
+    shutil.rmtree(runs[1])
+    assert netsim("resume", "out").exit_code == 0
+    assert goes_on == [Path("out")]
 
 
 @pytest.mark.slow

@@ -312,3 +312,32 @@ def test_environment_lists_every_input_with_size_and_checksum(run, here):
         "file": str(ring), "bytes": ring.stat().st_size, "sha256": checksums.sha256(ring),
     }  # fmt: skip
     assert environment["algorithm"][0]["file"].endswith("algorithms/dpsgd.py")
+
+
+@pytest.mark.parametrize("named", ["top", "."])
+@pytest.mark.parametrize("is_sweep", [False, True])
+def test_a_run_that_is_gone_is_missed(netsim, here, is_sweep, named):
+    """Of a folder of several: no list of files says that it was there."""
+    scenario = "seed = 0\n[[algorithm]]\nkind = 'dpsgd'\n[[algorithm]]\nkind = 'local'\n"
+    scenario = scenario.replace("kind = 'dpsgd'", "kind = 'dpsgd'\nname = 'dpsgd'")
+    scenario = scenario.replace("kind = 'local'", "kind = 'local'\nname = 'local'")
+    points = ["loss=0.1/seed-0", "loss=0.2/seed-0"] if is_sweep else ["."]
+    table = "[sweep.over]\n'link.loss' = [0.1, 0.2]\n" if is_sweep else ""
+    for point in points:
+        for name in ("dpsgd", "local"):
+            folder = here / "top" / point / name
+            folder.mkdir(parents=True)
+            (folder / "status.json").write_text('{"state": "done"}')
+            (folder / "summary.json").write_text("{}")
+            checksums.write(folder)
+    (here / "top/scenario.toml").write_text(scenario + table)
+    if is_sweep:
+        (here / "top/sweep.json").write_text("{}")
+    checksums.write(here / "top")
+    assert netsim("verify", named, "--no-rerun").exit_code == 0
+    gone = f"top/{points[-1]}/local".replace("/./", "/")
+    shutil.rmtree(here / gone)
+    result = netsim("verify", named, "--no-rerun")
+    assert result.exit_code == 1
+    (told,) = differing(result.stdout)
+    assert ("loss=0.2, seed 0, local" if is_sweep else f"{gone}: missing") in told

@@ -50,6 +50,7 @@ def test_metrics_measures_and_differences_have_units():
 
 
 def test_a_value_in_a_legend_has_its_unit():
-    assert swept.with_name("radio.bandwidth_hz", 5e6) == "bandwidth 5 MHz"
-    assert swept.with_name("training.batch_size", 10) == "batch size 10"
-    assert swept.with_name("radio.arq", {"kind": "abort"}) == "radio: arq abort"
+    told = swept.with_name("radio.bandwidth_hz", [2e5, 5e6])
+    assert told == ["bandwidth 200 kHz", "bandwidth 5 MHz"]
+    assert swept.with_name("training.batch_size", [10]) == ["batch size 10"]
+    assert swept.with_name("radio.arq", [{"kind": "abort"}]) == ["radio: arq abort"]

@@ -8,13 +8,16 @@ from netsim.views import (
     age_by_pair,
     curves,
     delays,
+    deliveries,
     fates,
     links,
     network,
     nodes,
     on_page,
     time_use,
+    weights,
 )
+from netsim.views.gathering import pairs
 from netsim.views.gathering.numbers import evenly, rounded_list
 from netsim.views.network import spring
 
@@ -253,3 +256,24 @@ def test_numbers_are_short():
 def test_places_are_spread_evenly_with_both_ends():
     assert evenly(5, 10).tolist() == [0, 1, 2, 3, 4]
     assert evenly(101, 3).tolist() == [0, 50, 100]
+
+
+def test_blocks_of_nodes_are_said_to_be_some(write_run, tmp_path, monkeypatch):
+    """Else the messages within a block are read as those of its first node to itself."""
+    run = RunFolder(write_run(tmp_path))
+    views = [age_by_pair, deliveries, weights]
+    assert not any("nodes" in view.of_run(run).about_printed for view in views)
+    monkeypatch.setattr(pairs, "_CELLS", 2)
+    for view in views:
+        shown = view.of_run(run)
+        assert "a cell is 2 × 2 nodes, and an id that of the first" in shown.about_printed
+
+
+def test_links_are_not_said_to_have_lost_what_they_delivered(write_run, tmp_path, monkeypatch):
+    fate = ("Model", "delivered", 2.0)
+    sent = [(0.0, 1.0, 0, 1, *fate), (1.0, 2.0, 1, 0, *fate)]
+    run = RunFolder(write_run(tmp_path, messages=sent))
+    order = "those with the most messages not delivered first."
+    assert links.of_run(run).panels[0].mark.caption.endswith(f"all 2 links, {order}")
+    monkeypatch.setattr(links, "MOST_ROWS", 1)
+    assert links.of_run(run).panels[0].mark.caption.endswith(f"1 of 2 links, {order}")

@@ -1,14 +1,28 @@
 """Views of a sweep against numbers worked out by hand."""
 
 import json
+import shutil
 
 import pytest
 
-from netsim.views import differences, multiples, parallel, points, response_map
+from netsim.console.commands import plot
+from netsim.errors import ScenarioError
+from netsim.views import (
+    Ask,
+    accuracy,
+    cdf,
+    differences,
+    multiples,
+    parallel,
+    points,
+    response_map,
+    sweep_facts,
+)
+from netsim.views import sweep as response
 from netsim.views.gathering import swept
 from netsim.views.gathering.comparison import SweepDesign
 from netsim.views.gathering.sweep_tables import SweepTables
-from netsim.views.render.page import sweep_page
+from netsim.views.render.page import marks, sweep_page
 
 ACCURACIES = {  # by point: of each algorithm, seed 0 and seed 1
     "a": {"dpsgd": (0.50, 0.60), "local": (0.40, 0.44)},
@@ -26,7 +40,7 @@ def sweep(tmp_path, write_run):
                 write_run(folder, algorithm=algorithm)
                 path = folder / "summary.json"
                 told = json.loads(path.read_text())
-                told["accuracy"]["mean"] = value
+                told["accuracy"]["mean"], told["seed"] = value, seed
                 path.write_text(json.dumps(told))
     return SweepTables(tmp_path, SweepDesign(VALUES, (0, 1)))
 
@@ -102,11 +116,138 @@ def test_means_over_fewer_seeds_are_said_to_be(sweep):
     path.write_text(json.dumps({k: v for k, v in told.items() if k != "wall_s"}))
     panel = points.of_sweep(sweep).panels[0]
     assert "over fewer seeds: wall." in panel.mark.caption
+    shown = response.gather(sweep.lines, ["accuracy", "wall_s"])
+    assert "over fewer seeds: wall\n" in f"{shown.about}\n"
     assert response_map.of_sweep(sweep).about.startswith("mean over 2 seeds")
     path.unlink()
     ended = SweepTables(sweep.folder, sweep.design)
     assert response_map.of_sweep(ended).about.startswith("mean over 1 to 2 seeds")
     assert "fewer" not in points.of_sweep(ended).panels[0].mark.caption
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        (1.00001, 1.00002),
+        (20241, 20242),
+        ("1", 1),
+        ("true", True),
+        ([1], "[1]"),
+        ({"kind": "x", "a": 1.0, "b": 2.0}, {"kind": "x", "a": 3.0, "b": 4.0}),
+        ({"kind": "x", "a": 20241, "b": "y"}, {"kind": "x", "a": 20242, "b": "z"}),
+    ],
+)
+def test_unlike_values_look_unlike(write_run, tmp_path, pair):
+    """As a line of their own, on axes, in names of points, on the map and in the facts."""
+    places = [(a, b) for a in (0, 1) for b in (0, 1, 2)]
+    points = {f"p{a}{b}": {"t.key": pair[a], "u.x": b} for a, b in places}
+    for point in points:
+        write_run(tmp_path / point / "seed-0" / "dpsgd", messages=(), weights=(), wakes=())
+    tables = SweepTables(tmp_path, SweepDesign(points, (0,)))
+    facts = dict(data(sweep_facts, tables)["entries"])
+    assert len(facts["points"]) == 1
+    assert len(set(tables.point_names.values())) == 6
+    lines = response.of_sweep(tables).panels[0].mark.curves
+    assert len(lines) == 2
+    (panel,) = response_map.of_sweep(tables).panels
+    assert [len(set(ticks)) for ticks in panel.mark.ticks] == [2, 3]
+    assert len(set(zip(panel.table["row"], panel.table["column"], strict=True))) == 6
+    alone = {name: {"t.key": values["t.key"]} for name, values in points.items() if name[2] == "0"}
+    tables = SweepTables(tmp_path, SweepDesign(alone, (0,)))
+    (told,) = [text for _, text in data(sweep_facts, tables)["entries"][4:]]
+    assert told != told.partition(", ")[0]
+    drawn = marks.section(response.of_sweep(tables), "")["panels"][0]["data"]
+    assert len(set(drawn["ticks"])) == len(drawn["at"]) == 2
+
+
+def test_a_map_has_numbers_by_size(sweep):
+    design = SweepDesign({"a": {"x": 10, "y": 1}, "b": {"x": 0.001, "y": 2}}, (0, 1))
+    panel = response_map.of_sweep(SweepTables(sweep.folder, design)).panels[0]
+    assert panel.mark.ticks == (("0.001", "10"), ("1", "2"))
+    assert panel.table["row"].tolist() == [1, 0]
+    assert panel.table["column"].tolist() == [0, 1]
+
+
+def test_a_map_in_words_has_values_of_keys_and_not_their_places(sweep):
+    shown = response_map.of_sweep(sweep)
+    assert [(row["X"], row["Kind"], row["algorithm"]) for row in shown.short] == [
+        ("1", "one", "D-PSGD"),
+        ("1", "one", "Local"),
+        ("100", "two", "D-PSGD"),
+        ("100", "two", "Local"),
+    ]
+    assert shown.short[0]["accuracy [%]"] == "55.0 ± 63.5"  # 12.706 * 0.0707 / sqrt(2)
+    assert [(row["x"], row["kind"], row["mean"]) for row in shown.rows][::2] == [
+        (1, "one", pytest.approx(0.55)),
+        (100, "two", pytest.approx(0.59)),
+    ]
+
+
+def test_a_distribution_says_of_how_many_seeds_its_curves_are(sweep):
+    runs = [run for run in sweep.runs if run.folder != sweep.folder / "b/seed-1/local"]
+    told = cdf.of_runs(runs, Ask(("delay",))).about
+    assert told == "3 nodes of each of 1 to 2 seeds"
+
+
+def test_a_reference_that_several_curves_are_of_is_refused(sweep):
+    """At each point it is another one, and the first would be as good as any."""
+    with pytest.raises(ScenarioError, match="2 curves are of it: a/Local, b/Local; name one"):
+        accuracy.of_runs(sweep.runs, Ask(paired_to="local"))
+
+
+def test_a_figure_of_a_sweep_has_its_runs_that_have_ended(sweep):
+    """Neither what is under way nor what was put aside, and those in the sweep's order."""
+    (sweep.folder / "scenario.toml").write_text(
+        "[[algorithm]]\nname = 'dpsgd'\n[[algorithm]]\nname = 'local'\n"
+        "[sweep]\nseeds = [0, 1]\nover = { x = ['b', 'a'] }\n"
+    )
+    for label in "ab":
+        (sweep.folder / label).rename(sweep.folder / f"x={label}")
+    at = sweep.folder / "x=b"
+    shutil.copytree(at / "seed-0", at / "seed-0.unfinished-1")
+    (at / "seed-1/local/summary.json").unlink()
+    found = [str(run.relative_to(sweep.folder)) for run in plot.folders_of(sweep.folder)]
+    assert found == [
+        *("x=b/seed-0/dpsgd", "x=b/seed-0/local", "x=b/seed-1/dpsgd"),
+        *(f"x=a/seed-{seed}/{name}" for seed in (0, 1) for name in ("dpsgd", "local")),
+    ]
+    assert not any("unfinished" in str(run) for run in plot.folders_of(at))
+
+
+def test_a_copied_run_is_not_taken_for_one_more_seed_without_a_word(sweep):
+    shutil.copytree(sweep.folder / "a/seed-0", sweep.folder / "a/seed-2")
+    tables = SweepTables(sweep.folder, SweepDesign(VALUES, (0, 1, 2)))
+    notices = sweep_page.content(tables)["runs"][0]["notices"]
+    assert [line.partition(",")[0] for line in notices if "counted as one of another" in line] == [
+        "A/seed-2/dpsgd is a run of seed 0",
+        "A/seed-2/local is a run of seed 0",
+    ]
+    notices = sweep_page.content(sweep)["runs"][0]["notices"]
+    assert not any("counted as one" in line for line in notices)
+
+
+def test_an_algorithm_of_which_no_run_has_ended_is_named(sweep):
+    design = SweepDesign(VALUES, (0, 1), algorithms=("dpsgd", "local", "fedavg"))
+    notices = sweep_page.content(SweepTables(sweep.folder, design))["runs"][0]["notices"]
+    assert notices[0] == "This sweep is not whole: 4 of 12 runs are not there."
+    assert notices[1] == "No run has ended of fedavg."
+
+
+def test_trials_have_keys_of_their_own_method(sweep):
+    """A key of another method is left out of a trial: it is drawn over those that have it."""
+    values = {"a": {"x": 1, "algorithm.dpsgd.mu": 2.0}, "b": {"x": 3}}
+    trials = [{"point": point, "algorithm": "dpsgd", "values": values[point]} for point in values]
+    tables = SweepTables(sweep.folder, SweepDesign(values, (0, 1)), trials)
+    assert "sweep" in sweep_page.content(tables)["runs"][0]["panels"]
+    values["b"]["algorithm.dpsgd.mu"] = 4.0
+    values["c"] = {"x": 5}
+    (sweep.folder / "b").rename(sweep.folder / "c")
+    shutil.copytree(sweep.folder / "a", sweep.folder / "b")
+    tables = SweepTables(sweep.folder, SweepDesign(values, (0, 1)), trials)
+    shown = response.gather(tables.lines, ["accuracy"], is_search=True)
+    drawn = {panel.mark.x.label: set(panel.table["x"].tolist()) for panel in shown.panels}
+    assert drawn == {"X": {1, 3, 5}, "DPSGD: mu": {2, 4}}
+    assert ["DPSGD: mu" in row for row in shown.short] == [True, True, False] * 2
 
 
 def test_one_swept_key_has_no_parallel_coordinates(sweep):
@@ -137,7 +278,8 @@ def test_runs_that_are_missing_are_counted(sweep):
             {"p": {"link.loss": 0.1}, "q": {"link.loss": 0.25}},
             ["link: loss 0.1", "link: loss 0.25"],
         ),
-        ({"p": {"x": 1.00001}, "q": {"x": 1.00002}}, ["p", "q"]),  # words tell them not apart
+        ({"p": {"x": 1.00001}, "q": {"x": 1.00002}}, ["X 1.00001", "X 1.00002"]),
+        ({"p": {"x": "y" * 70}}, ["p"]),  # too long
         ({"base": {}}, ["base"]),
     ],
 )

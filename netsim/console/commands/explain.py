@@ -26,11 +26,13 @@ def command(
 ) -> None:
     """Name the limits of a run, and the nodes that starved, in words and numbers."""
     with terminal.reported(debug):
+        from netsim.campaign.sweep_results import require_run
         from netsim.recording.reader import begun_folders
         from netsim.recording.summary import left_out
         from netsim.views import explain
         from netsim.views.render.terminal import say
 
+        require_run(run)
         console = terminal.out()
         for number, folder in enumerate(begun_folders(run)):
             if number:

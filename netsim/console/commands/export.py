@@ -87,6 +87,7 @@ def export(
     """
     from netsim import views
     from netsim.campaign.node_positions import data_folder
+    from netsim.campaign.sweep_results import require_run
     from netsim.export import formats, replays
     from netsim.recording import run_folder, status
     from netsim.recording.reader import begun_folders
@@ -105,6 +106,7 @@ def export(
         raise ScenarioError(f"--as {form}: is a figure: netsim plot {run} --as {form}")
     if step_s is not None and not step_s >= 1e-9:
         raise ScenarioError(f"--step {step_s:g}: must be at least 1e-9 s")
+    require_run(run)
     if form is not None and formats.tells_what_happened(form):
         folder = _only(begun_folders(run), run)
         state = status.read(folder).get("state", "done")

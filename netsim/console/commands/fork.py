@@ -39,12 +39,13 @@ def command(
     """
     with terminal.reported(debug, terminal.THE_RUN):
         with terminal.loading(quiet):
-            from netsim.campaign import fork
+            from netsim.campaign import fork, sweep_results
             from netsim.engine import runner
             from netsim.recording import folder_lock
             from netsim.scenario.kinds import kinds_of
             from netsim.terminal import progress
 
+        sweep_results.require_run(run)
         here = assignments(data=data)
         found = fork.prepare(run, at, sets, here, kinds_of(components or ()), out)
         ending, console = fork.ForkEnding(found, figures), terminal.err()

@@ -181,12 +181,12 @@ def _view(paths: Sequence[Path], named: str | None, ask: Ask) -> str:
 def _gathered(paths: Sequence[Path], view: str, ask: Ask) -> Shown:
     from netsim.recording.reader import RunFolder
     from netsim.recording.run_mismatches import made_unlike
-    from netsim.recording.summary import left_out
     from netsim.views import find
     from netsim.views.gathering import runs
 
     if hasattr(find(view), "of_sweep"):
         return _sweep(paths[0], view, ask)
+    left = [line for path in paths for line in _left_out(path)]
     found = [RunFolder.ended(folder) for path in paths for folder in folders_of(path)]
     found = list({run.folder.resolve(): run for run in found}.values())
     named = runs.groups(found)
@@ -196,8 +196,7 @@ def _gathered(paths: Sequence[Path], view: str, ask: Ask) -> Shown:
             f"name some of them, such as {one_line(_above_seed(found[0].folder))}"
         )
     labels = [one_line(run.folder) for run in found]
-    to_come = [line for path in paths for line in left_out(path, only_to_come=True)]
-    for line in [*to_come, *made_unlike([run.folder for run in found], labels)]:
+    for line in dict.fromkeys([*left, *made_unlike([run.folder for run in found], labels)]):
         terminal.err().print(line)
     return runs.shown_of(view, found, ask)
 
@@ -214,6 +213,7 @@ def _sweep(folder: Path, view: str, ask: Ask) -> Shown:
         shown = found.of_sweep(SweepTables(folder, design))
         if shown is None:
             raise ScenarioError(f"{folder}: has no {view}: {getattr(found, 'NOTHING', 'nothing')}")
+        _say_left_out(folder)
         return shown
     minus = _reference(folder, design, ask.paired_to)
     lines = comparison.compare_points(folder, design, minus or None)
@@ -224,9 +224,23 @@ def _sweep(folder: Path, view: str, ask: Ask) -> Shown:
             f"{folder / 'scenario.toml'}: sweep.over: nothing is varied, or no run has "
             f"{', '.join(show)}; netsim compare {folder} shows what there is"
         )
-    for line in sweep_results.left_out(folder):
-        terminal.err().print(line)
+    _say_left_out(folder)
     return shown
+
+
+def _say_left_out(folder: Path) -> None:
+    for line in _left_out(folder):
+        terminal.err().print(line)
+
+
+def _left_out(path: Path) -> list[str]:
+    """Sentences on the runs that no figure of a folder has."""
+    from netsim.campaign import sweep_results
+    from netsim.recording import summary
+
+    if _is_sweep(path):
+        return sweep_results.left_out(path)
+    return summary.left_out(path, only_to_come=True)
 
 
 def _measures_of(folder: Path, lines: Any, named: Sequence[str]) -> list[str]:
@@ -272,16 +286,24 @@ def _reference(folder: Path, design: Any, named: str | None) -> str:
 def folders_of(path: Path) -> list[Path]:
     """The run folders at `path`: of a run, of several algorithms, of a sweep's point or a sweep.
 
+    Of a sweep these are the runs that have ended; what it has put aside is none of them.
+
     Raises
     ------
     ScenarioError
         If there is none.
     """
+    from netsim.campaign import sweep_results
+    from netsim.campaign.sweep_folder import UNFINISHED
     from netsim.recording.reader import begun_folders
 
+    if _is_sweep(path):
+        return [run.folder for run in sweep_results.tables_of(path).runs] or begun_folders(path)
     deeper = sorted(
-        [p.parent for p in path.glob("seed-*/*/status.json")]
-        + [p.parent for p in path.glob("*/seed-*/*/status.json")]
+        found.parent
+        for pattern in ("seed-*/*/status.json", "*/seed-*/*/status.json")
+        for found in path.glob(pattern)
+        if UNFINISHED not in found.parent.parent.name
     )
     return deeper or begun_folders(path)
 

@@ -64,7 +64,7 @@ def command(
                 console.print(text)
 
         is_sweep = bool(sweep_folder.definition(run))
-        if sweep_folder.has_ended(run) if is_sweep else resume.has_ended(run):
+        if _sweep_has_ended(run) if is_sweep else resume.has_ended(run):
             with folder_lock.held(run, take_over=True):  # one that a killed process left goes, too
                 pass
             if not is_sweep:
@@ -115,3 +115,10 @@ def command(
                     drawn = final_views.RunEnding(found.scenario, has_figures, has_page, page)
                 ended = resume.play(found, modules, tell, watcher, observers, drawn)
             final_views.tell(run, ended, found.scenario, quiet)
+
+
+def _sweep_has_ended(folder: Path) -> bool:
+    """Return whether nothing is left to do in a sweep, whose runs somebody may have taken away."""
+    from netsim.campaign import sweep_folder, sweep_results
+
+    return sweep_folder.has_ended(folder) and not sweep_results.missing(folder)

@@ -32,7 +32,7 @@ def command(
         folders = verify.run_folders(run)
         modules = kinds_of(components or ())
         same, unchecked = True, []
-        for folder in dict.fromkeys((run, *folders)):
+        for folder in dict.fromkeys((run, *verify.outer_folders(run, folders), *folders)):
             try:
                 if folder not in folders:
                     same &= _print_report(verify.verify_files(folder, folders))

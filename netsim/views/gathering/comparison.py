@@ -337,6 +337,8 @@ class SweepDesign:
         Names of measures for table and figure; none: `summary_fields.DEFAULT`.
     against : str or None
         The algorithm over which the others' lead is told.
+    algorithms : tuple of str
+        Names of all that are to be played.
     """
 
     points: Mapping[str, Mapping[str, Any]]
@@ -344,6 +346,7 @@ class SweepDesign:
     target: float | None = None
     show: tuple[str, ...] = ()
     against: str | None = None
+    algorithms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -73,11 +73,22 @@ def reference(found: dict[str, list[RunFolder]], named: str) -> str:
     Raises
     ------
     ScenarioError
-        If there is none.
+        If there is none, or a method has several.
     """
-    for title, group in found.items():
-        if named in (title, group[0].algorithm, names.method(group[0].algorithm)):
-            return title
+    meant = [
+        title
+        for title, group in found.items()
+        if named in (group[0].algorithm, names.method(group[0].algorithm))
+    ]
+    if named in found:
+        return named
+    if len(meant) == 1:
+        return meant[0]
+    if meant:
+        raise ScenarioError(
+            f"--paired-to {named}: {len(meant)} curves are of it: {', '.join(meant)}; name one of "
+            "them (of a sweep, --as sweep pairs methods at each point)"
+        )
     known = list(found)
     raise ScenarioError(
         f"--paired-to {named}: there is no such curve; there are {', '.join(known)}"

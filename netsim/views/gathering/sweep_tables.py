@@ -102,6 +102,17 @@ def described(name: str) -> dict[str, Any]:
     return {"name": name, "title": title, "unit": unit, "about": about, "scale": measure.scale}
 
 
+def of_fewer_seeds(lines: Sequence[PointResult], measures: Sequence[str]) -> str:
+    """Words on the measures whose means are over fewer seeds than have ended; empty without any."""
+    titles = [
+        described(name)["title"]
+        for name in measures
+        if any(name in at.estimates and at.estimates[name].seeds < at.seeds for at in lines)
+    ]
+    told = "not every run has these measures, whose means are over fewer seeds: "
+    return f"{told}{', '.join(titles)}" if titles else ""
+
+
 def measure_column(name: str) -> Quantity:
     """A measure as the column of a table."""
     measure = described(name)

@@ -1,11 +1,12 @@
 """A swept key along an axis: its name, its unit, and its values in words."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any, Literal
 
 from netsim.registry import TAGS
-from netsim.scenario.labels import short_path
+from netsim.scenario.labels import short_path, toml_text
 from netsim.units import is_number, without_unit
 from netsim.views import Quantity
 from netsim.views.gathering import names
@@ -18,9 +19,20 @@ _WIDE = 10.0
 
 def swept_key(values: Sequence[Mapping[str, Any]]) -> str | None:
     """The key with the most values, the first of equals; None where none has two."""
-    counts = {key: len({str(v[key]) for v in values}) for key in (values[0] if values else ())}
+    counts = {key: len(set(texts)) for key, texts in _toml_texts(values).items()}
     most = max(counts.values(), default=0)
     return next((key for key, n in counts.items() if n == most), None) if most > 1 else None
+
+
+def varied_keys(values: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The keys that have two values or more, from those of all points."""
+    return [key for key, texts in _toml_texts(values).items() if len(set(texts)) > 1]
+
+
+def _toml_texts(values: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """The values of each key as TOML has them, so that "1", 1 and true stay apart."""
+    keys = dict.fromkeys(key for of_point in values for key in of_point)
+    return {key: [toml_text(v[key]) for v in values if key in v] for key in keys}
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,19 +71,17 @@ class SweptAxis:
         """Places of all values, in the unit of the axis; words lie at whole numbers from 0."""
         if self.is_number:
             return [float(value) / self.axis.per for value in self.values]
-        places = {text: float(i) for i, text in enumerate(dict.fromkeys(map(str, self.values)))}
-        return [places[str(value)] for value in self.values]
+        words = list(map(toml_text, self.values))
+        places = {text: float(i) for i, text in enumerate(dict.fromkeys(words))}
+        return [places[text] for text in words]
 
     @property
     def words(self) -> list[str]:
         """Different values that are no numbers, as ticks; empty for numbers."""
         if self.is_number:
             return []
-        different = list({str(value): value for value in self.values}.values())
-        ticks = [value_label(value, named=False) for value in different]
-        if len(set(ticks)) < len(ticks):  # only the names of keys tell some apart
-            ticks = [value_label(value) for value in different]
-        return ticks
+        different = list({toml_text(value): value for value in self.values}.values())
+        return telling_apart(different, [partial(value_label, named=False), *_IN_FULL])
 
     @property
     def scale(self) -> Literal["linear", "log", "symlog"]:
@@ -82,10 +92,12 @@ class SweptAxis:
             return "log" if min(at) > 0 else "symlog"
         return "linear"
 
-    def text(self, place: int) -> str:
-        """One of the values in the unit of the axis."""
-        value = self.values[place]
-        return tick(value / self.axis.per) if self.is_number else value_label(value)
+    @cached_property
+    def texts(self) -> list[str]:
+        """The values in the unit of the axis, unlike texts for unlike values."""
+        if not self.is_number:
+            return telling_apart(self.values, _IN_FULL)
+        return number_texts([value / self.axis.per for value in self.values])
 
 
 def value_label(value: Any, named: bool = True) -> str:
@@ -107,12 +119,29 @@ def value_label(value: Any, named: bool = True) -> str:
     return tick(value) if isinstance(value, int | float) else short_path(str(value))
 
 
-def with_name(key: str, value: Any) -> str:
-    """A key and its value: `bandwidth 5 MHz`."""
-    axis = names.key(key, [value])
-    number = is_number(value)
-    words = tick(value / axis.per) if number else value_label(value)
-    return f"{_lowered(axis.label)} {words}" + (f" {axis.unit}" if axis.unit and number else "")
+def with_name(key: str, values: Sequence[Any]) -> list[str]:
+    """A key and each of its values: `bandwidth 5 MHz`, unlike texts for unlike values."""
+
+    def named(
+        value: Any, of_number: Callable[[float], str], of_other: Callable[[Any], str] = value_label
+    ) -> str:
+        axis = names.key(key, [value])
+        if not is_number(value):
+            return f"{_lowered(axis.label)} {of_other(value)}"
+        return f"{_lowered(axis.label)} {of_number(value / axis.per)} {axis.unit}".rstrip()
+
+    in_full = partial(named, of_number=_NUMBERS[-1], of_other=toml_text)
+    return telling_apart(values, [*(partial(named, of_number=way) for way in _NUMBERS), in_full])
+
+
+def telling_apart(values: Sequence[Any], ways: Iterable[Callable[[Any], str]]) -> list[str]:
+    """Texts of values by the first way that gives unlike ones to unlike values, else as in TOML."""
+    different = len(set(map(toml_text, values)))
+    for way in ways:
+        texts = [way(value) for value in values]
+        if len(set(texts)) == different:
+            return texts
+    return list(map(toml_text, values))
 
 
 def point_names(points: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
@@ -126,10 +155,13 @@ def point_names(points: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     points : mapping of str to mapping
         The swept keys and their values, by label.
     """
-    made = {
-        label: ", ".join(with_name(key, value) for key, value in values.items()) or label
-        for label, values in points.items()
-    }
+    parts: dict[str, list[str]] = {label: [] for label in points}
+    for key in dict.fromkeys(key for values in points.values() for key in values):
+        having = [label for label, values in points.items() if key in values]
+        told = with_name(key, [points[label][key] for label in having])
+        for label, text in zip(having, told, strict=True):
+            parts[label].append(text)
+    made = {label: ", ".join(texts) or label for label, texts in parts.items()}
     is_clear = len(set(made.values())) == len(made)
     return (
         made
@@ -138,12 +170,22 @@ def point_names(points: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     )
 
 
-def tick(x: float) -> str:
+def tick(x: float, digits: int = 4) -> str:
     """A number without needless digits; thousands, millions and billions in short."""
     for prefix, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if abs(x) >= max(size, 1e4):
-            return f"{x / size:.4g}{prefix}"
-    return f"{x:.4g}"
+            return f"{x / size:.{digits}g}{prefix}"
+    return f"{x:.{digits}g}"
+
+
+def number_texts(values: Sequence[float]) -> list[str]:
+    """Numbers in as few digits as tell them apart."""
+    return telling_apart(values, _NUMBERS)
+
+
+_NUMBERS = (tick, partial(tick, digits=7), partial(tick, digits=12))
+_IN_FULL = (value_label,)
+"""Ways to write numbers, and any value, the shortest first."""
 
 
 def _lowered(label: str) -> str:

@@ -92,7 +92,8 @@ def draw(shown: Shown, heading: str = "", sheet: Sheet = SCREEN) -> Drawn:
             on.set_xlabel(layout.wrapped(on.get_xlabel(), figure, columns))
             on.set_ylabel(layout.wrapped_once(on.get_ylabel()))
     _colour_bars(panels, axes, figure)
-    about = shown.about_with([word for panel in panels if (word := _spread_words(panel))])
+    spreads = [word for panel in panels if (word := _spread_words(panel))]
+    about = shown.about_with([*spreads, *shown.blocks_in_words])
     note = _note(shown, about)
     if sheet.width_in is None:
         if entries or note:

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from netsim.views import Response
-from netsim.views.gathering.swept import tick
+from netsim.views.gathering.swept import number_texts, tick
 
 _BESIDE, _OF_GAP = 0.018, 0.6
 """Marks at one value stand so far apart: a part of the axis, and of the gap between values."""
@@ -46,7 +46,7 @@ def _numbers(axis: Response, panel: Axes) -> None:
     low, high = float(places[0]), float(places[-1])
     margin = 0.07 * (high - low) or 0.5
     if len(different) <= _MOST_TICKS and np.all(np.diff(places) >= _CLOSE * (high - low)):
-        panel.set_xticks(different, [tick(v) for v in different])
+        panel.set_xticks(different, number_texts(different))
         panel.xaxis.set_minor_formatter(NullFormatter())
         panel.minorticks_off()
     else:

@@ -21,6 +21,7 @@ from netsim.views import (
     Shown,
 )
 from netsim.views.gathering.numbers import rounded_list
+from netsim.views.gathering.swept import number_texts, telling_apart
 from netsim.views.render.colours import COLOURS_OF, FATES
 
 _MOST_BANDS = 3
@@ -190,7 +191,7 @@ def _response(mark: Response, panel: Panel) -> dict[str, Any]:
             {
                 "name": name,
                 "points": table["point"][mine].tolist(),
-                "x": rounded_list(table[mark.x.column][mine], 6),
+                "x": rounded_list(table[mark.x.column][mine], 12),
                 "mean": rounded_list(mark.y.scale * table[mark.y.column][mine], 5),
                 "half": rounded_list(mark.y.scale * table["half_width"][mine]),
                 "seeds": rounded_list(table["seeds"][mine]),
@@ -203,13 +204,21 @@ def _response(mark: Response, panel: Panel) -> dict[str, Any]:
     return {
         "x": _quantity_fields(mark.x),
         "y": _quantity_fields(mark.y),
-        "at": rounded_list(sorted(set(mark.at)), 6),
-        "words": list(mark.words),
+        "at": rounded_list(sorted(set(mark.at)), 12),
+        "ticks": _ticks(mark),
         "scale": mark.scale,
         "joined": mark.joined,
         "is_difference": mark.is_difference,
         "lines": lines,
     }
+
+
+def _ticks(mark: Response) -> list[str]:
+    """Ticks of one line each; of a table its kind where that is enough to know it by."""
+    if not mark.words:
+        return number_texts(sorted(set(mark.at)))
+    lines = (lambda word: word.partition("\n")[0], lambda word: word.replace("\n", ", "))
+    return telling_apart(mark.words, lines)
 
 
 def _columns(mark: Columns, panel: Panel) -> dict[str, Any]:

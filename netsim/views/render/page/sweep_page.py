@@ -42,9 +42,13 @@ def report(sweep: SweepTables, out: Path) -> None:
 
 
 def _missing(sweep: SweepTables) -> list[str]:
-    """Name the number of missing runs, of those that the other algorithms have."""
-    wanted = len(sweep.design.points) * len(sweep.design.seeds) * len(sweep.algorithms)
+    """Say how many runs are missing, and of which algorithms all are."""
+    design = sweep.design
+    names = design.algorithms or sweep.algorithms
+    wanted = len(design.points) * len(design.seeds) * len(names)
     missing = wanted - len(sweep.runs)
     if missing <= 0:
         return []
-    return [f"This sweep is not whole: {missing} of {wanted} runs are not there."]
+    told = [f"This sweep is not whole: {missing} of {wanted} runs are not there."]
+    nothing = [name for name in names if name not in sweep.algorithms]
+    return [*told, *([f"No run has ended of {', '.join(nothing)}."] if nothing else [])]

@@ -53,7 +53,9 @@ report.mark("differences", (body, data) => {
     const head = is_narrow ? 18 : 0;
     const tall = Math.max(24, 15 * algorithms.length + 10) + head;
     const height = tall * rowsOf.length + 52;
-    const at = (value) => side + ((value - low) / (high - low)) * (width - side - 130);
+    const fewer = ({ cell: [, , seeds] }) => (seeds < data.seeds ? ` (${seeds} of ${data.seeds})` : "");
+    const right = there.some(fewer) ? 194 : 130;
+    const at = (value) => side + ((value - low) / (high - low)) * (width - side - right);
     const svg = mark("svg", { viewBox: `0 0 ${width} ${height}`, width: "100%", role: "img", "aria-label": `${spelled(about)}: ${views.find(([name]) => name === view)[1]}` });
     const ticks = charts.niceTicks(low, high, is_narrow ? 3 : 6);
     ticks.forEach((tick) => {
@@ -78,10 +80,10 @@ report.mark("differences", (body, data) => {
         const sign = view !== "mean" && mean > 0 ? "+" : "";
         const words = `${sign}${withHalf(mean * about.scale, half === null ? null : half * about.scale, about.unit === "%")}`;
         group.append(mark("title", {}, `${point}, ${row.algorithm}: ${words} ${about.unit}, ${seeds} seeds`));
-        svg.append(group, mark("text", { x: width - 122, y: y + 4 }, words));
+        svg.append(group, mark("text", { x: width - right + 8, y: y + 4 }, `${words}${fewer(row)}`));
       });
     });
-    svg.append(mark("text", { x: is_narrow ? 0 : (side + width - 130) / 2, y: height - 8, "text-anchor": is_narrow ? "start" : "middle" }, view === "mean" ? spelled(about) : `Difference in ${about.title}${about.unit ? ` [${about.unit === "%" ? "percentage points" : about.unit}]` : ""}`));
+    svg.append(mark("text", { x: is_narrow ? 0 : (side + width - right) / 2, y: height - 8, "text-anchor": is_narrow ? "start" : "middle" }, view === "mean" ? spelled(about) : `Difference in ${about.title}${about.unit ? ` [${about.unit === "%" ? "percentage points" : about.unit}]` : ""}`));
     space.append(svg);
   }
   report.listen("theme", draw);

@@ -2,7 +2,7 @@
 "use strict";
 report.mark("response", (body, data) => {
   const { element, number, css, colour } = report;
-  const { x, y, at, words, lines, is_difference } = data;
+  const { x, y, at, ticks, lines, is_difference } = data;
   const { mark } = charts;
   const keys = element("div");
   const space = element("div");
@@ -26,7 +26,7 @@ report.mark("response", (body, data) => {
   if (y.unit === "%" && !is_difference) high = Math.min(high, 100.5);  // bars of shares end at 0 and at 100 %
   function draw() {
     const width = Math.max(300, body.clientWidth || 480);
-    const [height, left, right, top, bottom] = [280, 64, 16, 8, words.length ? 64 : 48];
+    const [height, left, right, top, bottom] = [280, 64, 16, 8, 48];
     const places = at.map(along);
     const [first, last] = [Math.min(...places), Math.max(...places)];
     const room = 0.07 * (last - first) || 0.5;
@@ -38,11 +38,10 @@ report.mark("response", (body, data) => {
       mark("text", { x: left - 6, y: py(tick) + 4, "text-anchor": "end" }, number(tick))));
     let taken = -Infinity;
     at.forEach((value, k) => {
-      const text = words[k] === undefined ? number(value, 3) : words[k].split("\n")[0];
-      const half = 3.6 * text.length;
+      const half = 3.6 * ticks[k].length;
       if (px(value) - half < taken) return;  // ticks would write over each other
       taken = px(value) + half + 4;
-      svg.append(mark("text", { x: px(value), y: height - bottom + 17, "text-anchor": "middle" }, text));
+      svg.append(mark("text", { x: px(value), y: height - bottom + 17, "text-anchor": "middle" }, ticks[k]));
     });
     svg.append(mark("line", { x1: left, x2: width - right, y1: height - bottom, y2: height - bottom, stroke: css("line") }),
       mark("text", { x: (left + width - right) / 2, y: height - 8, "text-anchor": "middle" }, charts.titled(x)));
