@@ -34,7 +34,7 @@ from netsim.scenario.file import ORDERED
 from netsim.scenario.kinds import as_kinds
 from netsim.scenario.source_files import source_files
 
-PARTS, UNFINISHED = ".parts", ".unfinished-"
+PARTS = ".parts"
 
 Part = tuple[int, int]
 """A part of a sweep: which, from 1, of how many."""
@@ -193,7 +193,7 @@ def put_aside(folder: Path, names: Sequence[str]) -> None:
     there = [folder / name for name in names if (folder / name).exists()]
     if not there:
         return
-    aside = free_folder(folder, UNFINISHED)
+    aside = free_folder(folder, run_folder.UNFINISHED)
     for path in there:
         path.rename(aside / path.name)
 
@@ -367,7 +367,7 @@ def _require_same_inputs(top: Path) -> None:
     changes = run_inputs.Changes()
     for path in sorted(top.glob("*/seed-*/*/environment.json")):
         run = path.parent
-        changed = [] if UNFINISHED in run.parent.name else changes.since(run, "inputs")
+        changed = [] if run_folder.UNFINISHED in run.parent.name else changes.since(run, "inputs")
         if changed and state(run) == "done":
             raise ScenarioError(
                 f"--out {top}: {changed[0]} has changed since {run.relative_to(top)} was played, "

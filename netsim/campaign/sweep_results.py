@@ -232,7 +232,7 @@ def _done(folder: Path) -> list[Path]:
     return [
         path.parent
         for path in sorted(folder.glob("*/seed-*/*/environment.json"))
-        if sweep_folder.UNFINISHED not in path.parent.parent.name
+        if run_folder.UNFINISHED not in path.parent.parent.name
         and sweep_folder.state(path.parent) == "done"
     ]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from netsim.backends.native.library import why_missing
 from netsim.campaign import run_inputs, sweep_results
-from netsim.campaign.sweep_folder import ARGUMENTS, UNFINISHED
+from netsim.campaign.sweep_folder import ARGUMENTS
 from netsim.engine import runner
 from netsim.engine.checkpoints import command
 from netsim.engine.provenance import versions
@@ -138,7 +138,7 @@ def run_folders(path: Path) -> list[Path]:
     """
     found, of_runs, others = [], set[str](), 0
     for name, folders, files in os.walk(path):
-        folders[:] = [folder for folder in folders if UNFINISHED not in folder]
+        folders[:] = [folder for folder in folders if run_folder.UNFINISHED not in folder]
         is_sweep = ARGUMENTS in files
         if "status.json" in files and not is_sweep:
             found.append(Path(name))

@@ -38,6 +38,8 @@ from netsim.traces.bounded_toml import read_toml
 from netsim.traces.files import is_file
 
 NODES = "nodes.parquet"
+UNFINISHED = ".unfinished-"
+"""Mark in the names of folders that a sweep has put aside."""
 MOST_NODES = 1_000_000
 """A run has fewer nodes."""
 MOST_BYTES, MOST_GROWTH = 1 << 28, 100

@@ -149,7 +149,14 @@ FAULTS = [
         twice_on_the_air,
         "for longer than it took",
     ),
-    ("capacity", CSMA, Csma, "access", side_by_side, " at .* sooner than the rate allows"),
+    (
+        "capacity",
+        CSMA | {"model": {"kind": "mlp", "hidden": [16]}},  # messages of several packets
+        Csma,
+        "access",
+        side_by_side,
+        " at .* sooner than the rate allows",
+    ),
     ("half_duplex", RADIO, RadioLink, "_admit", RadioLink._start, r"node \d at .*"),
     ("totals", WIRES, PhysicalLink, "count_transmitted", only_in_all, "node by node and in all"),
     ("totals", RADIO, PhysicalLink, "count_transmitted", falling, r"node \d .* have fallen"),

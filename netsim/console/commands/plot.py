@@ -202,7 +202,7 @@ def _gathered(paths: Sequence[Path], view: str, ask: Ask) -> Shown:
 
 
 def _sweep(folder: Path, view: str, ask: Ask) -> Shown:
-    from netsim.campaign import sweep_results  # here: it brings torch, which runs need not
+    from netsim.campaign import sweep_results
     from netsim.views import find, sweep
     from netsim.views.gathering import comparison
     from netsim.views.gathering.sweep_tables import SweepTables
@@ -235,10 +235,11 @@ def _say_left_out(folder: Path) -> None:
 
 def _left_out(path: Path) -> list[str]:
     """Sentences on the runs that no figure of a folder has."""
-    from netsim.campaign import sweep_results
     from netsim.recording import summary
 
     if _is_sweep(path):
+        from netsim.campaign import sweep_results  # here: it brings torch, which runs need not
+
         return sweep_results.left_out(path)
     return summary.left_out(path, only_to_come=True)
 
@@ -293,17 +294,18 @@ def folders_of(path: Path) -> list[Path]:
     ScenarioError
         If there is none.
     """
-    from netsim.campaign import sweep_results
-    from netsim.campaign.sweep_folder import UNFINISHED
+    from netsim.recording import run_folder
     from netsim.recording.reader import begun_folders
 
     if _is_sweep(path):
+        from netsim.campaign import sweep_results  # here: it brings torch, which runs need not
+
         return [run.folder for run in sweep_results.tables_of(path).runs] or begun_folders(path)
     deeper = sorted(
         found.parent
         for pattern in ("seed-*/*/status.json", "*/seed-*/*/status.json")
         for found in path.glob(pattern)
-        if UNFINISHED not in found.parent.parent.name
+        if run_folder.UNFINISHED not in found.parent.parent.name
     )
     return deeper or begun_folders(path)
 

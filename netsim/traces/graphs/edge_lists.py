@@ -100,7 +100,7 @@ def read_edge_list(graph: Graph, columns_named: bool = False) -> None:
     directed = _is_directed_konect(graph, len(lines))
     note_commented(text)
     columns_named = columns_named or directed is not None
-    directed = directed or re.search(r"(?mi)^#\s*directed graph\b", text.content[:4096]) is not None
+    directed = directed or _is_directed_snap(text.content[:4096])
     separator, header = _columns(lines[0][1])
     rows = [_Row(at, _cells(graph, at, line, separator)) for at, line in lines]
     _require_no_named_matrix(graph, rows)
@@ -494,6 +494,12 @@ def _is_directed_konect(graph: Graph, links: int) -> bool | None:
             2,
         )
     return match[1] == "asym"
+
+
+def _is_directed_snap(head: str) -> bool:
+    """Return whether comments call a graph directed; files with pairs saved once say both."""
+    said = set(re.findall(r"(?mi)^#\s*(directed|undirected) graph\b", head.lower()))
+    return said == {"directed"}
 
 
 def _require_complete(graph: Graph, links: int) -> None:

@@ -624,3 +624,12 @@ def test_values_have_the_names_of_a_header_and_of_networkx():
     out = io.BytesIO()
     nx.write_edgelist(nx.Graph([(0, 1, {"rate": 5.0})]), out)
     assert read(out.getvalue().decode()).edges[0].values["rate"] == "5.0"
+
+
+def test_snap_files_that_save_a_pair_once_are_undirected(tmp_path):
+    """Their comments call them directed, and then undirected."""
+    head = (
+        "# Directed graph (each unordered pair of nodes is saved once): x\n# Undirected graph: x\n"
+    )
+    (tmp_path / "g").write_text(head + "0\t1\n")
+    assert GraphFile(path=str(tmp_path / "g")).neighbours(Site(2, Streams(0))) == [(1,), (0,)]
