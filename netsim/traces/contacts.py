@@ -188,8 +188,8 @@ def _order(
     if konect is not None:
         if first_line.split()[1] == "bip":
             raise text.error(
-                "is a bipartite graph of Konect, whose two sides have the same numbers; give the "
-                "people of each side ids of their own"
+                "is Konect's bipartite graph: both sides have the same numbers; give each its own "
+                "ids"
             )
         if konect[1] == "dynamic" or len(first) < 4:
             raise text.error(

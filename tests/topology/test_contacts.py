@@ -138,7 +138,7 @@ def test_contacts_that_touch_but_for_rounding_are_one(write, first_s):
         ("0 CONN 1 2 up\n1 CONN 1 2 gone\n", {}, 'line 2: is not "time CONN i j up"'),
         ("0 C M1 1 2\n0 CONN 1 2 up\n9 CONN 1 2 down\n", {}, 'line 1: is not "time CONN i j up"'),
         ("20 0 1\n20 0 -1\n", {}, 'line 2: "-1" is the id of a person, and may mean that nobody'),
-        ("% bip unweighted\n1 2 1 20\n2 3 1 40\n", {}, "is a bipartite graph of Konect"),
+        ("% bip unweighted\n1 2 1 20\n2 3 1 40\n", {}, "is Konect's bipartite graph"),
         ("# nothing\n", {}, "holds no contact"),
         ("20 1 2\n", {"people": ["1", "3"]}, "people: nobody in it has the id 3"),
         ("20 1 2\n", {"people": ["1"]}, "people: must be 2 different ids, one a node"),

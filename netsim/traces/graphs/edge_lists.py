@@ -482,8 +482,7 @@ def _is_directed_konect(graph: Graph, links: int) -> bool | None:
         return None
     if match[1] == "bip":
         raise graph.text.error(
-            "is a bipartite graph of Konect, whose two sides have the same numbers; give the nodes "
-            "of each side ids of their own",
+            "is Konect's bipartite graph: both sides have the same numbers; give each its own ids",
             1,
         )
     counts = re.match(r"%\s*(\d+)\b", rest)
@@ -498,8 +497,7 @@ def _is_directed_konect(graph: Graph, links: int) -> bool | None:
 
 def _is_directed_snap(head: str) -> bool:
     """Return whether comments call a graph directed; files with pairs saved once say both."""
-    said = set(re.findall(r"(?mi)^#\s*(directed|undirected) graph\b", head.lower()))
-    return said == {"directed"}
+    return set(re.findall(r"(?m)^#\s*(directed|undirected) graph\b", head.lower())) == {"directed"}
 
 
 def _require_complete(graph: Graph, links: int) -> None:

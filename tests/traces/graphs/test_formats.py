@@ -146,7 +146,7 @@ REFUSED = {
     "code": ("import os\nos.remove(x)\n", r'"os.remove\(x\)" is not two node ids'),
     "settings": ("[topology]\nkind = 3\n", "is not valid JSON"),
     "two counts and more links": ("% sym\n% 3 3 3\n0 1\n", "says \"3\" links and holds 1"),
-    "two sides": ("% bip unweighted\n1 1\n1 2\n", "is a bipartite graph of Konect"),
+    "two sides": ("% bip unweighted\n1 1\n1 2\n", "is Konect's bipartite graph"),
     "nothing": ("", "holds no edge"),
     "blanks alone": (" \n\n\t\n", "holds no edge"),
     "remarks alone": ("# a\n% b\n", "holds no edge"),
