@@ -23,6 +23,8 @@ from typing import Any
 
 from _timing import save, show
 
+from netsim.recording import run_folder
+
 SCENARIO = """\
 horizon_s = 120.0
 [nodes]
@@ -123,7 +125,10 @@ def played(name: str, out: Path, runs: int, **more: Any) -> dict[str, Any]:
     """A row of the table that this prints."""
     return {
         "sweep": name,
-        "runs": sum(1 for _ in out.glob("*/seed-*/*/summary.json")),
+        "runs": sum(
+            run_folder.UNFINISHED not in p.parent.parent.name  # a kill may come after the summary
+            for p in out.glob("*/seed-*/*/summary.json")
+        ),
         "workers killed": 0,
         "sweeps killed": 0,
         "played again": 0,
