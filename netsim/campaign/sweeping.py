@@ -339,7 +339,8 @@ class Session:
             announce(console, self._scenario)
             before = f", of which {done} are done" if done or not self._new else ""
             so_many = "" if jobs is None or not due else f", {min(jobs, due)} at a time"
-            console.print(f"{total} runs{before}{so_many}, into {self._top}")
+            runs = "run" if total == 1 else "runs"
+            console.print(f"{total} {runs}{before}{so_many}, into {self._top}")
         name = (
             "status"
             if self._where.only is None
@@ -448,7 +449,8 @@ class Session:
         ended, top = len(self._mine) - len(missing), self._top
         if self._sweep.trials:
             ended, missing = len(self._outcomes), []
-            stop.__notes__ = [f"{ended} runs had ended; their results are in {top}"]
+            runs = "run" if ended == 1 else "runs"
+            stop.__notes__ = [f"{ended} {runs} had ended; the results are in {top}"]
         else:
             stop.__notes__ = [
                 f"{ended} of {len(self._mine)} runs had ended; their results are in {top}"

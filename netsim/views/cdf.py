@@ -177,7 +177,7 @@ def _explanation(
     run = next(iter(groups.values()))[0]
     seeds = sorted({len(group) for group in groups.values()})
     over = " to ".join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))
-    nodes = f"{run.count:,} nodes"
+    nodes = "1 node" if run.count == 1 else f"{run.count:,} nodes"
     sentences = [f"{nodes} of each of {over} seeds" if seeds[-1] > 1 else nodes]
     if any(what not in OF_MESSAGES for what in wanted):
         sentences.append("at the last evaluation")
