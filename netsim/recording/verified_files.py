@@ -55,17 +55,17 @@ def _read(folder: Path, *_: int) -> Mapping[str, str]:
     return checksums.read(folder)
 
 
-_as_it_is = ContextVar("whether files are read that others have put there", default=False)
+_may_have_changed = ContextVar("whether files are read that others have put there", default=False)
 
 
 @contextmanager
 def allow_changed() -> Iterator[None]:
     """Read files of an ended run also where they are not what it has written."""
-    before = _as_it_is.set(True)
+    before = _may_have_changed.set(True)
     try:
         yield
     finally:
-        _as_it_is.reset(before)
+        _may_have_changed.reset(before)
 
 
 def require_written(path: Path, name: str) -> None:
@@ -83,7 +83,7 @@ def require_written(path: Path, name: str) -> None:
     ScenarioError
     """
     folder = path.parents[name.count("/")]
-    written = None if _as_it_is.get() else (_listed(folder) or {}).get(name)
+    written = None if _may_have_changed.get() else (_listed(folder) or {}).get(name)
     if written is None:
         return
     try:
