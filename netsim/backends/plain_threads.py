@@ -70,7 +70,8 @@ class PlainThreads:
             return {}
         for i in chosen:
             for ref in jobs[i].inputs:
-                ref.cell.materialise()  # what was left for later is computed by one thread
+                if ref.cell.recipe is not None:  # left for later: computed by one thread
+                    ref.cell.materialise()
         if self._pool is None:
             self._pool = ThreadPoolExecutor(
                 self._threads, "netsim-plain", initializer=torch.set_num_threads, initargs=(1,)

@@ -19,6 +19,7 @@ from netsim.engine.job_times import JobTimes
 from netsim.engine.progress import Progress
 from netsim.engine.simulation import Simulation
 from netsim.errors import NetsimError, ScenarioError
+from netsim.learning.columns import Columns, number_of, union
 from netsim.learning.divergence import Divergences
 from netsim.learning.jobs import Job
 from netsim.learning.minibatches import Rows
@@ -99,7 +100,7 @@ class Counting:
         """Count jobs of one level; see `netsim.learning.scheduler.Backend`."""
         began_s, own, found = time.process_time(), defaultdict[int, float](float), self.counted
         self._times.know(jobs)
-        moved = set[tuple[int, Cell]]()  # once a level, however many nodes use it there
+        moved: dict[tuple[int, Cell], Columns | None] = {}  # once a level, however many use it
         for job in jobs:
             home = self._homes[job.node]
             own[home] += self._times.seconds(job)
@@ -108,11 +109,15 @@ class Counting:
             for ref in job.inputs:
                 source = ref.cell.slab
                 if isinstance(source, _Ones) and source.actor != home:
-                    moved.add((home, ref.cell))
+                    key = home, ref.cell
+                    moved[key] = union(moved.get(key, ()), ref.ranges)
             for cell in job.outputs:
                 if cell is not None:
                     self._hold(cell, home)
-        found.moved_bytes += sum(self._item_bytes * prod(cell.shape) for _, cell in moved)
+        found.moved_bytes += self._item_bytes * sum(
+            prod(cell.shape) if columns is None else number_of(columns)
+            for (_, cell), columns in moved.items()
+        )
         found.levels += 1
         found.jobs += len(jobs)
         found.busiest_s += max(own.values(), default=0.0)

@@ -13,14 +13,39 @@ Columns = tuple[tuple[int, int], ...]
 
 
 def merge_ranges(found: Iterable[tuple[int, int]]) -> Columns:
-    """Ascending ranges, with those that touch merged."""
+    """Merge those of ascending ranges that touch or overlap."""
     merged: list[tuple[int, int]] = []
     for start, stop in found:
-        if merged and merged[-1][1] == start:
-            merged[-1] = merged[-1][0], stop
+        if merged and merged[-1][1] >= start:
+            merged[-1] = merged[-1][0], max(merged[-1][1], stop)
         else:
             merged.append((start, stop))
     return tuple(merged)
+
+
+def union(one: Columns | None, other: Columns | None) -> Columns | None:
+    """Select the columns that are in either; None stands for all."""
+    if one is None or other is None:
+        return None
+    return merge_ranges(sorted((*one, *other)))
+
+
+def places_in(held: Columns, columns: Columns) -> Columns:
+    """Find the places of some columns in a row that has only others, and these among them.
+
+    Parameters
+    ----------
+    held : Columns
+        Those of the row, in its order.
+    columns : Columns
+        Some of them.
+    """
+    found, at = list[tuple[int, int]](), 0
+    for start, stop in held:
+        inside = [(max(a, start), min(b, stop)) for a, b in columns if a < stop and start < b]
+        found += [(at + a - start, at + b - start) for a, b in inside]
+        at += stop - start
+    return merge_ranges(found)
 
 
 def columns_before(columns: Columns, stop: int) -> Columns:

@@ -177,6 +177,10 @@ class Cell:
             raise ProtocolError(f"this value has not been computed yet; {NUMBERS_OF_A_REF}")
         return self._tensor
 
+    def take(self, columns: Columns) -> Tensor:
+        """Return the value in some columns, as `materialise` does all of it."""
+        return take(self.materialise(), columns)
+
     def fill(self, tensor: Tensor) -> None:
         """Set the value to a tensor of its own."""
         self._release_row()
@@ -343,8 +347,7 @@ class Ref:
         """
         if sys._getframe(1).f_globals.get("__name__", "").startswith(ALGORITHMS):
             raise ProtocolError(f"an algorithm can't read tensors: {NUMBERS_OF_A_REF}")
-        value = self.cell.materialise()
-        return value if self.ranges is None else take(value, self.ranges)
+        return self.cell.materialise() if self.ranges is None else self.cell.take(self.ranges)
 
     def _model(self) -> Architecture:
         if self.architecture is None:

@@ -22,11 +22,13 @@ from netsim.backends.spilling import most_resident_bytes
 from netsim.engine import equipment, process_settings, ray_cluster
 from netsim.engine.actors.packing import NOWHERE, Input, PackedJob, Unpacker
 from netsim.engine.backend_assembly import open_backend
+from netsim.learning.architecture import Architecture
+from netsim.learning.columns import Columns, places_in, take
 from netsim.learning.divergence import LARGEST_SUM, parameters_of
 from netsim.learning.global_draws import GlobalGenerators
 from netsim.learning.jobs import Job, JobFailedError, Optimizer, dead_reference
 from netsim.learning.level import Levels
-from netsim.learning.refs import Cell, Ref
+from netsim.learning.refs import Cell, Ref, RefJobs
 from netsim.recording.scratch import ScratchFolder
 from netsim.scenario import Scenario, component_files, load
 from netsim.scenario.kinds import kinds_of
@@ -41,22 +43,56 @@ class Value(NamedTuple):
     ----------
     tensor : torch.Tensor
     layout : int
-        Number of its layout if it is a whole model, else `NOWHERE`.
+        Number of its layout if it is a model, else `NOWHERE`.
+    columns : Columns or None
+        Those of a model that these are; None for all.
     """
 
     tensor: Tensor
     layout: int
+    columns: Columns | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel as an array, which is not copied on its way as the bytes of a tensor are."""
-        return _received_value, (self.tensor.numpy(), self.layout)
+        return _received_value, (self.tensor.numpy(), self.layout, self.columns)
 
 
-def _received_value(array: NDArray[Any], layout: int) -> Value:
+def _received_value(array: NDArray[Any], layout: int, columns: Columns | None) -> Value:
     """A value that has arrived, in memory of its own: that of an object store is shared."""
     tensor = torch.empty(array.shape, dtype=torch.from_numpy(np.empty(0, array.dtype)).dtype)
     np.copyto(tensor.numpy(), array)
-    return Value(tensor, layout)
+    return Value(tensor, layout, columns)
+
+
+class PartCell(Cell):
+    """A model of another actor, of which only some columns are here.
+
+    Parameters
+    ----------
+    scheduler, shape, architecture
+        As of a `Cell`.
+    columns : Columns
+        Those that are here.
+    value : (n,) torch.Tensor
+        Their n values.
+    """
+
+    __slots__ = ("columns", "values")
+
+    def __init__(
+        self,
+        scheduler: RefJobs,
+        shape: tuple[int, ...],
+        architecture: Architecture | None,
+        columns: Columns,
+        values: Tensor,
+    ) -> None:
+        super().__init__(scheduler, shape, architecture)
+        self.columns, self.values = columns, values
+
+    def take(self, columns: Columns) -> Tensor:
+        """Return the value in some of the columns that are here."""
+        return take(self.values, places_in(self.columns, columns))
 
 
 Values = dict[int, Value]
@@ -333,17 +369,18 @@ class ShardActor:
         """
         self._visiting |= {n: self._cell(value) for n, value in moved.items()}
 
-    def give(self, numbers: Sequence[int], gone: Sequence[int] = ()) -> Values:
+    def give(self, asked: Mapping[int, Columns | None], gone: Sequence[int] = ()) -> Values:
         """Values by number, as they are: who is given them gets copies.
 
         Parameters
         ----------
-        numbers : sequence of int
+        asked : mapping of int to (Columns or None)
+            Columns that are needed of each; None for all.
         gone : sequence of int
             Values that nobody needs any more.
         """
         self._let_go(gone)
-        return {n: self._value(self._held(n, {})) for n in numbers}
+        return {n: self._value(self._held(n, {}), columns) for n, columns in asked.items()}
 
     def _held(self, number: int, visiting: Mapping[int, Cell]) -> Cell:
         """A value that is here.
@@ -358,10 +395,11 @@ class ShardActor:
             raise AbsentError(f"value {number} is not here")
         return found
 
-    def _value(self, cell: Cell) -> Value:
+    def _value(self, cell: Cell, columns: Columns | None) -> Value:
         layouts, own = self._unpacker.layouts, cell.architecture
         layout = NOWHERE if own is None else layouts.index(own)
-        value = Value(cell.materialise().detach().cpu(), layout)
+        tensor = cell.materialise() if columns is None else cell.take(columns)
+        value = Value(tensor.detach().cpu(), layout, columns)
         if isinstance(cell.slab, Slab):
             cell.slab.note_access(1)
         return value
@@ -408,6 +446,10 @@ class ShardActor:
 
     def _cell(self, value: Value) -> Cell:
         tensor = value.tensor.to(self._shards.x.device)
+        if value.columns is not None:
+            model = self._unpacker.layouts[value.layout]
+            scheduler: Any = self  # refs of jobs only
+            return PartCell(scheduler, (model.num_values,), model, value.columns, tensor)
         cell = self._empty(tuple(tensor.shape), value.layout)
         cell.fill(tensor)
         store: ParameterStore | None = getattr(self._backend, "store", None)

@@ -16,15 +16,10 @@ from netsim.engine.actors.actor import About, Reply, Usage, Value, Values
 from netsim.engine.actors.lineage import Lineage
 from netsim.engine.actors.packing import NOWHERE, Input, Output, PackedJob, Packer
 from netsim.engine.actors.ray_pool import Handle, LostError, RayPool, given_up
-from netsim.engine.actors.splitting import (
-    in_parts,
-    levels_of,
-    read_by,
-    read_last,
-    waves,
-)
+from netsim.engine.actors.splitting import Reads, in_parts, levels_of, merged, read_last, waves
 from netsim.errors import ComputeError, NetsimError
 from netsim.learning.architecture import Architecture
+from netsim.learning.columns import Columns, number_of
 from netsim.learning.divergence import Divergences
 from netsim.learning.jobs import Job, JobFailedError
 from netsim.learning.level import failure_error
@@ -188,8 +183,7 @@ class Actors:
             inputs = [Input(self._number(ref.cell), ref.ranges) for ref, _ in asked]
             for i, (one, (_, rows)) in enumerate(zip(inputs, asked, strict=True)):
                 parts[self._owner(one.value, rows)].append(i)
-            reads = {a: [inputs[i].value for i in some] for a, some in parts.items()}
-            moved = self._moved(reads)
+            moved = self._moved({a: merged(inputs[i] for i in some) for a, some in parts.items()})
             calls = {}
             for actor, some in parts.items():
                 mine = [(inputs[i], asked[i][1]) for i in some]
@@ -247,7 +241,7 @@ class Actors:
             for number in dict.fromkeys(numbers):
                 by_actor[self._at[number]].append(number)
             calls = [
-                self._pool.call(actor, "give", some, self._dropped(actor))
+                self._pool.call(actor, "give", dict.fromkeys(some), self._dropped(actor))
                 for actor, some in by_actor.items()
             ]
             try:
@@ -335,8 +329,8 @@ class Actors:
         is_again : bool
             Whether these jobs are kept already.
         """
-        reads = {a: [i.value for job in some for i in job.inputs] for a, some in packed.items()}
-        sizes = {actor: self._foreign_bytes(actor, set(some)) for actor, some in reads.items()}
+        reads = {a: merged(i for job in some for i in job.inputs) for a, some in packed.items()}
+        sizes = {actor: self._foreign_bytes(actor, some) for actor, some in reads.items()}
         self.moved_bytes += sum(sizes.values())
         ahead = {actor for actor, size in sizes.items() if size > self._pool.at_once_bytes}
         moved = self._moved({a: some for a, some in reads.items() if a not in ahead})
@@ -351,9 +345,17 @@ class Actors:
             if not is_again:
                 self._lineage.add(some)
 
-    def _foreign_bytes(self, actor: int, numbers: Iterable[int]) -> int:
-        """Bytes of values that other actors have."""
-        return sum(self._sizes.get(n, 0) for n in numbers if self._at.get(n, actor) != actor)
+    def _foreign_bytes(self, actor: int, reads: Reads) -> int:
+        """Bytes of what is read of values that other actors have."""
+        return sum(self._read_bytes(*one) for one in self._foreign(actor, reads).items())
+
+    def _foreign(self, actor: int, reads: Reads) -> Reads:
+        return {n: columns for n, columns in reads.items() if self._at.get(n, actor) != actor}
+
+    def _read_bytes(self, number: int, columns: Columns | None) -> int:
+        if columns is None:
+            return self._sizes.get(number, 0)
+        return number_of(columns) * self._item_bytes
 
     def _size(self, shape: Sequence[int]) -> int:
         return prod(shape) * self._item_bytes
@@ -364,52 +366,49 @@ class Actors:
             sum(sent.size_bytes for sent in self._sent) > AHEAD_PARTS * self._pool.at_once_bytes
         )
 
-    def _visit(self, actor: int, numbers: Sequence[int]) -> None:
+    def _visit(self, actor: int, reads: Reads) -> None:
         """Move rows to an actor some at a time, for jobs that read too many to come with them."""
-        self._give(actor, numbers)
-        sources: dict[int, list[int]] = defaultdict(list)
-        for number in dict.fromkeys(numbers):
-            source = self._at.get(number, actor)
-            if source != actor:
-                sources[source].append(number)
+        self._give(actor, reads)
+        sources: dict[int, Reads] = defaultdict(dict)
+        for number, columns in self._foreign(actor, reads).items():
+            sources[self._at[number]][number] = columns
         with suppress(LostError):  # the jobs then find that rows are absent
             for source, some in sources.items():
-                for part in in_parts(some, self._sizes, self._pool.at_once_bytes):
+                for part in in_parts(some, self._read_bytes, self._pool.at_once_bytes):
                     given = self._pool.call(source, "give", part, self._dropped(source))
                     self._pool.get(self._pool.call(actor, "visit", given))
 
-    def _moved(self, reads: Mapping[int, Sequence[int]]) -> dict[int, list[Handle]]:
+    def _moved(self, reads: Mapping[int, Reads]) -> dict[int, list[Handle]]:
         """Begin the moves of rows from one actor to others, before anything waits for them.
 
         Parameters
         ----------
-        reads : mapping of int to sequence of int
-            The values that are read at each actor.
+        reads : mapping of int to dict
+            What is read at each actor.
         """
         moved: dict[int, list[Handle]] = {}
-        readers: dict[int, set[int]] = defaultdict(set)
-        for actor, numbers in reads.items():
-            self._give(actor, numbers)
+        readers: dict[tuple[int, Columns | None], set[int]] = defaultdict(set)
+        for actor, some in reads.items():
+            self._give(actor, some)
             moved[actor] = []
-            for number in numbers:
-                if self._at.get(number, actor) != actor:
-                    readers[number].add(actor)
-        together: dict[tuple[int, tuple[int, ...]], list[int]] = defaultdict(list)
-        for number, some in sorted(readers.items()):  # what the same ones read goes once
-            together[self._at[number], tuple(sorted(some))].append(number)
-        pairs = {(self._at[number], actor) for number, some in readers.items() for actor in some}
+            for one in self._foreign(actor, some).items():
+                readers[one].add(actor)
+        together: dict[tuple[int, tuple[int, ...]], Reads] = defaultdict(dict)
+        for (number, columns), actors in readers.items():  # what the same ones read goes once
+            together[self._at[number], tuple(sorted(actors))][number] = columns
+        pairs = {(self._at[number], a) for (number, _), actors in readers.items() for a in actors}
         if len(together) > len(pairs):  # so many sets of readers that calls would cost more
             together.clear()
-            for number, some in sorted(readers.items()):
-                for actor in some:
-                    together[self._at[number], (actor,)].append(number)
-        for (source, actors), numbers in together.items():
-            call = self._pool.call(source, "give", numbers, self._dropped(source))
-            for actor in actors:
+            for (number, columns), actors in readers.items():
+                for actor in actors:
+                    together[self._at[number], (actor,)][number] = columns
+        for (source, to), some in together.items():
+            call = self._pool.call(source, "give", some, self._dropped(source))
+            for actor in to:
                 moved[actor].append(call)
         return moved
 
-    def _give(self, actor: int, numbers: Sequence[int]) -> None:
+    def _give(self, actor: int, numbers: Iterable[int]) -> None:
         """Send an actor what it lacks and no other has: values that were given, optimisers.
 
         A call of its own: one that waits for rows of others is lost with these.
@@ -477,7 +476,8 @@ class Actors:
         for number, actor in self._at.items():
             by_actor[actor].append(number)
         for actor, numbers in by_actor.items():
-            for some in in_parts(numbers, self._sizes, self._pool.at_once_bytes):
+            whole: Reads = dict.fromkeys(numbers)
+            for some in in_parts(whole, self._read_bytes, self._pool.at_once_bytes):
                 yield self._pool.get(self._pool.call(actor, "give", some, ()))
 
     def _recover(self, loss: LostError) -> None:
@@ -543,7 +543,7 @@ class Actors:
         self._at |= {number: self._at.get(number, 0) for number in saved}
         try:
             for actor in range(self._pool.size):  # before anything of these numbers comes again
-                self._pool.get(self._pool.call(actor, "give", (), self._dropped(actor)))
+                self._pool.get(self._pool.call(actor, "give", {}, self._dropped(actor)))
             for number, value in self._lineage.saved(saved):
                 self._pool.get(self._pool.call(self._at[number], "keep", {number: value}))
             levels = levels_of(jobs)
@@ -556,7 +556,8 @@ class Actors:
                     due = {
                         a: [p for p in s if (id(p) in first) is judged] for a, s in parts.items()
                     }
-                    for wave in waves(due, read_by, self._foreign_bytes, self._pool.at_once_bytes):
+                    most = self._pool.at_once_bytes
+                    for wave in waves(due, _inputs_of, self._foreign_bytes, most):
                         mine = {a: [first[id(p)] for p in s] for a, s in wave.items() if judged}
                         self._send(wave, mine, is_again=True)
                         if self._without_reply():
@@ -578,6 +579,12 @@ class Actors:
         return True
 
 
-def _read_by_job(job: Job[Any]) -> Iterable[int]:
-    """The numbers of the values of actors that a job reads."""
-    return (ref.cell.row for ref in job.inputs if isinstance(ref.cell.slab, Remote))
+def _read_by_job(job: Job[Any]) -> Iterator[Input]:
+    """Yield what a job reads of the values of actors."""
+    for ref in job.inputs:
+        if isinstance(ref.cell.slab, Remote):
+            yield Input(ref.cell.row, ref.ranges)
+
+
+def _inputs_of(job: PackedJob) -> Iterable[Input]:
+    return job.inputs

@@ -6,15 +6,27 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from netsim.engine.actors.packing import NOWHERE, PackedJob
+from netsim.engine.actors.packing import NOWHERE, Input, PackedJob
+from netsim.learning.columns import Columns, union
 
 J = TypeVar("J")
+
+Reads = dict[int, Columns | None]
+"""What is read of values, by their numbers: some columns, or None for all."""
+
+
+def merged(inputs: Iterable[Input | tuple[int, Columns | None]]) -> Reads:
+    """Return what is read of each value in all."""
+    found: Reads = {}
+    for value, columns in inputs:
+        found[value] = union(found.get(value, ()), columns)
+    return found
 
 
 def waves(
     parts: Mapping[int, Sequence[J]],
-    read_by: Callable[[J], Iterable[int]],
-    foreign_bytes: Callable[[int, Iterable[int]], int],
+    read_by: Callable[[J], Iterable[Input]],
+    foreign_bytes: Callable[[int, Reads], int],
     at_once_bytes: int,
 ) -> Iterator[dict[int, Sequence[J]]]:
     """Split a level where more rows would go to an actor than may at a time.
@@ -24,9 +36,9 @@ def waves(
     parts : mapping of int to sequence
         Jobs by actor.
     read_by : callable
-        (job) -> the numbers of values that it reads.
+        (job) -> what it reads.
     foreign_bytes : callable
-        (actor, numbers) -> the bytes of these values that other actors have.
+        (actor, what is read) -> the bytes of it that other actors have.
     at_once_bytes : int
         See `ray_pool.RayPool`.
 
@@ -37,12 +49,12 @@ def waves(
     """
 
     def cut(actor: int, jobs: Sequence[J]) -> Iterator[Sequence[J]]:
-        some, read = list[J](), set[int]()
+        some, read = list[J](), Reads()
         for job in jobs:
-            more = read.union(read_by(job))
+            more = merged([*read.items(), *read_by(job)])
             if some and foreign_bytes(actor, more) > at_once_bytes:
                 yield some
-                some, more = [], set(read_by(job))
+                some, more = [], merged(read_by(job))
             some.append(job)
             read = more
         if some:
@@ -54,32 +66,27 @@ def waves(
 
 
 def in_parts(
-    numbers: Iterable[int], sizes: Mapping[int, int], at_once_bytes: int
-) -> Iterator[list[int]]:
-    """Values in parts of about so many bytes.
+    reads: Reads, size_of: Callable[[int, Columns | None], int], at_once_bytes: int
+) -> Iterator[Reads]:
+    """Split what is read into parts of about so many bytes.
 
     Parameters
     ----------
-    numbers : iterable of int
-    sizes : mapping of int to int
-        Of values in bytes; one that is not there has none.
+    reads : dict
+    size_of : callable
+        (number, columns) -> bytes.
     at_once_bytes : int
     """
-    some, size = list[int](), 0
-    for number in numbers:
-        more = sizes.get(number, 0)
+    some, size = Reads(), 0
+    for number, columns in reads.items():
+        more = size_of(number, columns)
         if some and size + more > at_once_bytes:
             yield some
-            some, size = [], 0
-        some.append(number)
+            some, size = {}, 0
+        some[number] = columns
         size += more
     if some:
         yield some
-
-
-def read_by(job: PackedJob) -> Iterable[int]:
-    """The numbers of the values that a job reads."""
-    return (one.value for one in job.inputs)
 
 
 def levels_of(jobs: Sequence[PackedJob]) -> list[list[PackedJob]]:
@@ -93,7 +100,7 @@ def levels_of(jobs: Sequence[PackedJob]) -> list[list[PackedJob]]:
     found: list[list[PackedJob]] = []
     level_of: dict[int, int] = {}
     for packed in jobs:
-        level = max((level_of.get(number, -1) for number in read_by(packed)), default=-1) + 1
+        level = max((level_of.get(one.value, -1) for one in packed.inputs), default=-1) + 1
         if level == len(found):
             found.append([])
         found[level].append(packed)
@@ -108,7 +115,7 @@ def read_last(
     at: dict[int, int] = {}
     for level, jobs in enumerate(levels):
         for job in jobs:
-            touched = [*read_by(job), *(one.value for one in job.outputs)]
+            touched = [*(i.value for i in job.inputs), *(o.value for o in job.outputs)]
             at |= {number: level for number in touched if number in numbers}
     found: dict[int, list[int]] = defaultdict(list)
     for number, level in at.items():

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from netsim.engine.actors.actor import About, AbsentError, Kit, ShardActor
+from netsim.engine.actors.packing import NOWHERE
 from netsim.engine.actors.ray_pool import LostError
 
 
@@ -36,7 +37,8 @@ class InlinePool:
     ) -> None:
         self.size, self.kits, self._kills = len(kits), kits, kills
         self._actors: list[ShardActor | None] = [_made(kit) for kit in kits]
-        self.calls, self.killed, self.moved, self.largest_move = 0, 0, 0, 0
+        self.calls, self.killed, self.largest_move = 0, 0, 0
+        self.moved_bytes, self.whole_models = 0, 0
         self._open: list[Call] = []
 
     @property
@@ -45,8 +47,11 @@ class InlinePool:
 
     def call(self, actor: int, method: str, *given: Any) -> Call:
         arguments = [g.result if isinstance(g, Call) else g for g in given]
-        moved = [len(g.result) for g in given if isinstance(g, Call) and g.result]
-        self.moved += sum(moved)
+        came = [g.result for g in given if isinstance(g, Call) and g.result]
+        moved = list(map(len, came))
+        values = [value for some in came for value in some.values()]
+        self.moved_bytes += sum(value.tensor.nbytes for value in values)
+        self.whole_models += sum(v.layout != NOWHERE and v.columns is None for v in values)
         if method != "predictions":
             self.largest_move = max(self.largest_move, *moved, 0)
         alive = self._actors[actor]

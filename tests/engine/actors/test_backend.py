@@ -77,6 +77,15 @@ def test_actors_change_no_bit(played, name):
     assert pool.calls > 2
 
 
+@pytest.mark.parametrize("name", ["mapl", "fedrep", "deprl", "dfedpgp"])
+def test_of_a_model_whose_part_is_read_the_part_moves(played, name):
+    case = AlgorithmCase(MODULES, name)
+    shared, _, pool = played(case, "rounds", "ray", actors=3)
+    assert shared == played(case, "rounds")[0]
+    assert pool.moved_bytes > 0
+    assert pool.whole_models == 0
+
+
 @pytest.mark.thinned(64)
 @pytest.mark.parametrize("name", LEARNING)
 def test_actors_that_die_are_replaced_and_change_no_bit(played, name):
