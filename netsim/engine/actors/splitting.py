@@ -12,7 +12,7 @@ from netsim.learning.columns import Columns, union
 J = TypeVar("J")
 
 Reads = dict[int, Columns | None]
-"""What is read of values, by their numbers: some columns, or None for all."""
+"""Columns that are read of values, by their numbers; None for all."""
 
 
 def merged(inputs: Iterable[Input | tuple[int, Columns | None]]) -> Reads:
