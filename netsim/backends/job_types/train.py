@@ -20,6 +20,7 @@ from netsim.learning import optimizers
 from netsim.learning.functions import (
     fill_slots,
     freeze_arguments,
+    require_loss,
     require_unchanged,
     tensor_versions,
     uniforms_of,
@@ -120,6 +121,8 @@ def _run_one(job: Job[Train], plain: Plain) -> Sequence[Tensor]:
     for key, batch in zip(keys, batches, strict=True):
         with plain.masks(is_random, key):
             loss = loss_of(model, batch, learned, *given)
+        if work.loss is not None:
+            loss = require_loss(work.loss, loss)
         architecture.keep_in(row)
         found = torch.autograd.grad(loss, trained, allow_unused=True)
         # As PyTorch's optimisers have it, a step of the task's loss leaves alone what this does not

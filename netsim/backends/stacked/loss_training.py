@@ -28,7 +28,7 @@ from netsim.learning.architecture import Architecture
 from netsim.learning.columns import number_of, put, take
 from netsim.learning.divergence import Divergences
 from netsim.learning.functional_call import call_with
-from netsim.learning.functions import fill_slots, uniforms_of
+from netsim.learning.functions import fill_slots, require_loss, uniforms_of
 from netsim.learning.jobs import Job
 from netsim.learning.minibatches import Rows
 from netsim.learning.shards import Batch, Shards
@@ -256,6 +256,8 @@ class LossTraining:
             tensors |= {n: t.clone() for n, t in (buffers | counters).items()}
             batch = Batch(x, y, uniforms, scale, task)
             value = call_with(called, tensors, (batch, learned, *fill_slots(structure, given)))
+            if work.loss is not None:
+                value = require_loss(work.loss, value)
             return value, [tensors[n] for n in buffer_names]
 
         by_lane = grad(loss, has_aux=True)
