@@ -97,12 +97,12 @@ def _run_one(job: Job[Train], plain: Plain) -> Sequence[Tensor]:
     before = tensor_versions(held_fixed)
     given = fill_slots(work.given, held_fixed)
     others = others[work.num_given :]
-    learned = {
-        name: value.clone().requires_grad_()
+    row = theta.clone()
+    learned = {  # in the model's precision, as in the row that other backends make of both
+        name: value.to(row.dtype, copy=True).requires_grad_()
         for name, value in zip(work.learn, others, strict=False)
     }
     rest = others[len(work.learn) :]
-    row = theta.clone()
     model = architecture.bind(row, training=True)
     parameters = [parameter for parameter, _ in architecture.trained_parameters(work.part)]
     trained = [*parameters, *learned.values()]
@@ -110,7 +110,8 @@ def _run_one(job: Job[Train], plain: Plain) -> Sequence[Tensor]:
     anchors: Sequence[Tensor] = ()
     if work.anchor_strength is not None:
         sizes = [p.numel() for p in parameters]
-        anchors = torch.split(architecture.trained_of(rest[0], work.part), sizes)
+        anchor = architecture.trained_of(rest[0], work.part).to(row.dtype)
+        anchors = torch.split(anchor, sizes)
     size = optimizers.state_size(work.optimizer.kind, sum(r.numel() for r in rows))
     state = plain.scratch(size, row)
     _ = state.copy_(rest[-1]) if work.has_state else state.zero_()

@@ -102,7 +102,7 @@ class LossTraining:
         at = 1 + work.num_given
         shapes = [r.shape for r in jobs[0].inputs[at : at + num_learned]]
         learned = [
-            torch.stack([j.inputs[at + k].tensor().reshape(-1) for j in jobs])
+            torch.stack([j.inputs[at + k].tensor().reshape(-1) for j in jobs]).to(rows.dtype)
             for k in range(num_learned)
         ]
         inside = a.trained_columns(work.part)
@@ -117,7 +117,7 @@ class LossTraining:
         anchor = None
         if work.anchor_strength is not None:
             anchors = [j.inputs[-2 if work.has_state else -1].tensor() for j in jobs]
-            anchor = torch.stack([a.trained_of(t, work.part) for t in anchors])
+            anchor = torch.stack([a.trained_of(t, work.part) for t in anchors]).to(rows.dtype)
         size = optimizers.state_size(work.optimizer.kind, trained.shape[1])
         state = trained.new_zeros((n, size))
         if work.has_state:
