@@ -133,7 +133,7 @@ def long_values(z, y, table, model):
 
 
 def of_some_labels(z, y, table, model):
-    """What only some labels show: a class that does not count, rows from the end, truth values."""
+    """A class that does not count, rows from the end, truth values: only some labels show them."""
     logits = model.head(z)
     ignored = F.cross_entropy(logits, y, ignore_index=7, reduction="sum")
     smooth = F.cross_entropy(logits, y, ignore_index=3, label_smoothing=0.1, reduction="sum")
