@@ -20,7 +20,7 @@ from netsim.backends.job_type import (
 )
 from netsim.backends.rounding import beyond_rounding, rounds_like
 from netsim.backends.ways import Ways
-from netsim.errors import is_out_of_memory
+from netsim.errors import is_out_of_memory, one_line
 from netsim.learning.architecture import Architecture
 from netsim.learning.divergence import Divergences
 from netsim.learning.functions import WrittenInPlaceError
@@ -196,11 +196,17 @@ class GroupedExecution(Generic[R]):
             if signature is None or isinstance(signature, Declined | Passed):
                 return None
             kernel.prepare(signature, [ours], self._resources).run([ours], 1)
-            self._plain.execute([plain])
         except Exception as error:  # whatever a loss may raise
             if isinstance(error.__cause__, WrittenInPlaceError):
                 raise  # what it has written to is not what it was
             return None
+        try:
+            self._plain.execute([plain])
+        except JobFailedError as failure:
+            why = failure.__cause__ or failure
+            if isinstance(why, WrittenInPlaceError) or is_out_of_memory(why):
+                raise
+            return f"there it fails: {type(why).__name__}: {one_line(why)}"
         finally:
             self._plain.divergences.restore(before)
         for i, (a, b, start) in enumerate(

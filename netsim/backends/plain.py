@@ -145,9 +145,15 @@ def checked_results(result: Any, function: Callable[..., Any], job: Job[Any]) ->
     Raises
     ------
     ValueError
-        If a shape differs.
+        If a shape differs, or a result is no tensor.
     """
     outputs = result if isinstance(result, tuple) else (result,)
+    for output in outputs:
+        if not isinstance(output, Tensor):
+            raise ValueError(
+                f"{function.__qualname__} gave a {type(output).__name__}; it must give a tensor, "
+                "such as torch.tensor(value)"
+            )
     for output, shape in zip(outputs, job.shapes, strict=True):
         if tuple(output.shape) != shape:
             raise ValueError(

@@ -81,7 +81,8 @@ class Sequential:
                 raise JobFailedError(job) from error
             for cell, value in zip(job.outputs, values, strict=True):
                 if cell is not None:
-                    cell.fill(value.to(self.shards.x.device))
+                    a, device = cell.architecture, self.shards.x.device
+                    cell.fill(value.to(device) if a is None else value.to(device, a.dtype))
         return len(jobs)
 
     def predictions(self, asked: Sequence[tuple[Ref, Rows]]) -> list[Tensor]:

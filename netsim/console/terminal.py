@@ -48,6 +48,10 @@ def reported(debug: bool = False, title: str = "failed") -> Iterator[None]:
         raise typer.Exit(getattr(stop, "exit_code", INTERRUPTED)) from None
     except (typer.Exit, typer.Abort):
         raise
+    except SystemExit as error:  # of a model, a loss or a component: not the command's own end
+        _say(title, f"a file of your own called sys.exit({error.code!r})")
+        _show_traceback(debug)
+        raise typer.Exit(FAILED) from None
     except Exception as error:
         if isinstance(error, OSError) and error.errno in _OF_A_NAME and error.filename:
             name = one_line(error.filename)

@@ -8,9 +8,11 @@ from __future__ import annotations
 import gc
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import torch
 
@@ -24,6 +26,7 @@ from netsim.node.decisions import Abandoned
 class _Before:
     """Settings of the process before the first of the runs."""
 
+    restore_products: Callable[[], None]
     tf32: tuple[bool, bool]
     thresholds: tuple[int, int, int]
 
@@ -84,7 +87,7 @@ def of_runs(tf32: bool) -> Iterator[None]:
 
 def _set(tf32: bool) -> _Before:
     cuda, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
-    before = _Before((cuda.allow_tf32, cudnn.allow_tf32), gc.get_threshold())
+    before = _Before(_set_full_products(), (cuda.allow_tf32, cudnn.allow_tf32), gc.get_threshold())
     cuda.allow_tf32 = cudnn.allow_tf32 = tf32
     if _failed:  # else it would be frozen, run after run
         _failed.clear()
@@ -96,5 +99,28 @@ def _set(tf32: bool) -> _Before:
 
 def _restore(before: _Before) -> None:
     torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = before.tf32
+    before.restore_products()
     gc.set_threshold(*before.thresholds)
     gc.unfreeze()
+
+
+def _set_full_products() -> Callable[[], None]:
+    """Multiply float32 in full, on the processor too; gives what restores the caller's precision.
+
+    PyTorch has an older switch for all backends, and a newer one for each; it refuses to read the
+    first where a caller has set one of the others.
+    """
+    try:
+        before = torch.get_float32_matmul_precision()
+    except RuntimeError:
+        matmul: Any = torch.backends.mkldnn.matmul  # type: ignore[attr-defined]
+        return partial(setattr, matmul, "fp32_precision", _exchange(matmul))
+    if before == "highest":
+        return lambda: None
+    torch.set_float32_matmul_precision("highest")
+    return partial(torch.set_float32_matmul_precision, before)
+
+
+def _exchange(matmul: Any) -> str:
+    before, matmul.fp32_precision = str(matmul.fp32_precision), "ieee"
+    return before

@@ -332,19 +332,20 @@ class Architecture:
         """
         key = part or "parameters"
         if key not in self._trained_by_part:
+            if key == "buffers":
+                raise ProtocolError("running statistics are not trained; name another part")
             inside = self.columns(key)
-            self._trained_by_part[key] = [
+            found = [
                 (p, s)
                 for p, s in zip(self._parameters.values(), self._slices, strict=False)
                 if p.requires_grad and any(a <= s.start and s.stop <= b for a, b in inside)
             ]
-            if key == "buffers":
-                raise ProtocolError("running statistics are not trained; name another part")
-            if not self._trained_by_part[key]:
+            if not found:
                 raise ProtocolError(
                     f"part {key!r} of model {self.name} is frozen (requires_grad is False): there "
                     "is nothing to train"
                 )
+            self._trained_by_part[key] = found
         return self._trained_by_part[key]
 
     @cached_property

@@ -252,6 +252,33 @@ def require_unchanged(
             )
 
 
+def require_loss(fn: Callable[..., Any], value: object) -> torch.Tensor:
+    """The result of a loss of the algorithm's own: one number that has a gradient.
+
+    A pair would be trained as the sum of both, and without a gradient nothing would be trained.
+
+    Raises
+    ------
+    ValueError
+        Naming the function, what it gave, and what to give.
+    """
+    if not isinstance(value, torch.Tensor):
+        found = f"a {type(value).__name__}"
+    elif value.numel() != 1:
+        found = f"a tensor of shape {tuple(value.shape)}"
+    elif not value.requires_grad:
+        found = (
+            "a tensor without a gradient (it does not depend on the model, or was computed under "
+            "no_grad or from detached values)"
+        )
+    else:
+        return value
+    raise ValueError(
+        f"{place_of(fn)} gives {found}; a loss gives one number, as a tensor that depends on what "
+        "is trained"
+    )
+
+
 def place_of(fn: Callable[..., Any]) -> str:
     """A function by name, file and line."""
     code = getattr(inspect.unwrap(fn), "__code__", None)

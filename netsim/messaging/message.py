@@ -182,7 +182,9 @@ def _value_bits(value: Any, where: str, parameter_bits: int) -> int:
     if isinstance(value, _TRUTHS):
         return 1
     if isinstance(value, _WHOLES):
-        return INT_BITS
+        whole = int(value)
+        # Unsigned up to 32 bits, or with a sign: a mask of 100 nodes takes 100 bits.
+        return max(INT_BITS, whole.bit_length() + (whole < -(1 << INT_BITS - 1)))
     if isinstance(value, _REALS):
         return parameter_bits
     if isinstance(value, Encoded):

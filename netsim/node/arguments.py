@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+import torch
 
 from netsim.errors import ProtocolError
 from netsim.learning.calling_line import calling_line
@@ -71,6 +72,27 @@ def require_count(verb: str, key: str, count: Any, least: int) -> None:
         raise ProtocolError(
             f"{verb}: {key} = {count!r}: must be a whole number of at least {least}{calling_line()}"
         )
+
+
+def require_real(verb: str, key: str, number: Any) -> float:
+    """Give a finite number as a `float`, whichever of Python's, NumPy's or PyTorch's it is.
+
+    Parameters
+    ----------
+    verb, key : str
+        What the message names.
+    number : object
+
+    Raises
+    ------
+    ProtocolError
+    """
+    if isinstance(number, torch.Tensor) and number.numel() == 1:
+        number = number.item()
+    is_real = isinstance(number, int | float | np.integer | np.floating)
+    if not is_real or isinstance(number, bool) or not math.isfinite(number):
+        raise ProtocolError(f"{verb}: {key} = {number!r}: must be a finite number{calling_line()}")
+    return float(number)
 
 
 def require_nodes(verb: str, key: str, ids: Iterable[Any], num_nodes: int, me: int) -> None:

@@ -23,7 +23,7 @@ FORGOTTEN_YIELD_FROM = (
 )
 
 
-def probable_mistake(error: Exception) -> str:
+def probable_mistake(error: BaseException) -> str:
     """Suggest the probable mistake behind an error that Python raised in an algorithm.
 
     Returns

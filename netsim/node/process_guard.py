@@ -18,12 +18,12 @@ from netsim.node.mistakes import no_process, no_processes, probable_mistake, yie
 from netsim.units import to_s
 
 
-def located_error(error: Exception, now_ns: int, node: int, process: str) -> NetsimError:
+def located_error(error: BaseException, now_ns: int, node: int, process: str) -> NetsimError:
     """The error with place and time before its text, and a suggestion after it.
 
     Parameters
     ----------
-    error : Exception
+    error : BaseException
     now_ns : int
         Virtual time [ns].
     node : int
@@ -79,7 +79,7 @@ def guarded_process(
                 event = generator.throw(ProtocolError(yield_error_text(event)))
     except StopIteration as end:
         return end.value
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # the second would end netsim as if all was well
         name = name or process_name(generator)
         raise located_error(error, availability.env.now, node, name) from error
 
@@ -126,7 +126,7 @@ def start_processes(
                 raise ProtocolError(no_process(generator, number))
     except UnsuitableError:
         raise  # every node says the same: the place is in the scenario
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise located_error(error, clock.now, node, "processes") from error
     return [
         (process_name(g), clock.process(guarded_process(availability, node, g))) for g in generators

@@ -22,7 +22,7 @@ from netsim.learning.privacy import Privacy
 from netsim.learning.refs import Cell, Ref
 from netsim.learning.scheduler import Scheduler
 from netsim.learning.shards import Shards
-from netsim.node.arguments import require_count
+from netsim.node.arguments import require_count, require_real
 from netsim.node.checks import MixingCheck, TaskGuard, architecture_of
 from netsim.node.processor import Processor
 from netsim.units import to_s
@@ -149,6 +149,10 @@ class TrainingVerbs:
             require_count("train", "epochs", epochs, least=1)
         elif type(steps) is not int or steps < 1:
             require_count("train", "steps", steps, least=1)
+        if learning_rate is not None:
+            learning_rate = require_real("train", "learning_rate", learning_rate)
+        if anchor is not None:
+            anchor = anchor[0], require_real("train", "the anchor's strength", anchor[1])
         if loss is None and (learn or len(given)):
             raise ProtocolError(
                 f"train: {'learn' if learn else 'given'} is read by a loss of the algorithm's own, "

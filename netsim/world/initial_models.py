@@ -102,15 +102,20 @@ def _probe_model(where: str, module: torch.nn.Module, examples: Examples) -> Tra
         ends = examples.x.argmin(), examples.x.argmax()
         rows = np.array([np.unravel_index(end, examples.x.shape)[0] for end in ends])
     given = torch.from_numpy(examples.x[rows])
-    if is_whole and not any(isinstance(m, torch.nn.Embedding) for m in module.modules()):
-        raise ScenarioError(
-            f"{where}: takes no whole numbers, which the inputs are; take a model that begins with "
-            'torch.nn.Embedding, such as "transformer"'
-        )
     reals = [p.dtype for p in module.parameters() if p.is_floating_point()]
     if not is_whole and reals:
         given = given.to(reals[0])
-    traits, outputs = probe(where, module, given)
+    try:
+        traits, outputs = probe(where, module, given)
+    except ScenarioError as error:
+        embeds = any(isinstance(m, torch.nn.Embedding) for m in module.modules())
+        if embeds or not is_whole or not isinstance(error.__cause__, RuntimeError):
+            raise
+        raise ScenarioError(
+            f"{where}: takes no whole numbers, which the inputs are: "
+            f"{one_line(str(error.__cause__).partition(chr(10))[0])}; take a model that begins "
+            'with torch.nn.Embedding, such as "transformer", or give floating-point numbers'
+        ) from error
     shape = tuple(outputs.shape[1:])
     if len(outputs) != len(given) or shape != examples.output_shape:
         found = shape if len(outputs) == len(given) else tuple(outputs.shape)

@@ -6,6 +6,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from netsim import api
+from netsim.errors import ProtocolError
 from netsim.learning.architecture import Traits, build_architecture
 from netsim.learning.optimizers import state_size
 
@@ -184,3 +185,10 @@ def test_a_state_that_is_made_late_leaves_the_model_in_place(build, play, backen
         assert state.tensor().any()
         assert torch.equal(read, before)
         assert model.tensor().data_ptr() == read.data_ptr()
+
+
+def test_a_frozen_part_is_refused_each_time():
+    layout = build_architecture("frozen", Frozen(), torch.device("cpu"), torch.float64, 10)
+    for _ in range(2):
+        with pytest.raises(ProtocolError, match=r"'features.3' of model frozen is frozen"):
+            layout.trained_parameters("features.3")

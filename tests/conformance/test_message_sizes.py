@@ -74,6 +74,7 @@ def test_a_compressed_model_takes_the_bits_of_what_is_sent(play_source, compress
         ("node.send(1, Model(theta.part('head')))", HEAD * 32),
         ("node.send(1, Sent(api.Encoded(theta.part('head'), packed_bits=50)))", 50),
         ("node.send(1, Beside(api.Encoded(theta, 7, 2), 3, (True, 0.5)))", 7 + 64 + 32 + 1 + 32),
+        ("node.send(1, Beside(None, 2**32 - 1, (-(2**31), 2**99)))", 32 + 32 + 100),
     ],
 )
 def test_parts_and_packed_values(play_source, body, bits):

@@ -40,6 +40,18 @@ REFUSED = {
     "epochs with a fraction": (lambda n: n.train(n.initial(), epochs=1.5), "epochs = 1.5"),
     "steps with a fraction": (lambda n: n.train(n.initial(), steps=2.5), "steps = 2.5"),
     "steps that are a truth value": (lambda n: n.train(n.initial(), steps=True), "steps = True"),
+    "a learning rate that is none": (
+        lambda n: n.train(n.initial(), steps=1, learning_rate=NAN),
+        "learning_rate = nan",
+    ),
+    "a learning rate in quotes": (
+        lambda n: n.train(n.initial(), steps=1, learning_rate="0.1"),
+        "learning_rate = '0.1'",
+    ),
+    "an anchor without end": (
+        lambda n: n.train(n.initial(), steps=1, anchor=(n.initial(), math.inf)),
+        "the anchor's strength = inf",
+    ),
     "given without a loss": (lambda n: n.train(n.initial(), steps=1, given=[2.0]), "given is read"),
     "learn without a loss": (
         lambda n: n.train(n.initial(), steps=1, learn={"mask": row(n)}),

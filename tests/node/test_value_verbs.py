@@ -186,6 +186,19 @@ def test_a_shape_that_was_announced_wrongly_is_an_error(learn):
         learn(process)
 
 
+def number_of_python(a):
+    return float(a.sum())
+
+
+def test_a_result_that_is_no_tensor_is_told_as_such(learn):
+    def process(node, found):
+        found.sum = node.compute(number_of_python, node.compute(weights_of, 1.0, 2.0), like=())
+        yield node.sleep(0.0)
+
+    with pytest.raises(ComputeError, match="number_of_python gave a float; it must give a tensor"):
+        learn(process)
+
+
 def test_functions_that_see_more_than_their_arguments_are_refused(learn):
     def inner(a):
         return a

@@ -29,7 +29,21 @@ def in_float64():
         torch.set_default_dtype(torch.float32)
 
 
+@contextmanager
+def in_short_products():
+    torch.set_float32_matmul_precision("medium")
+    values = torch.linspace(0, 1, 64).reshape(8, 8)
+    before = values @ values
+    try:
+        yield
+        assert torch.equal(values @ values, before)
+        assert torch.get_float32_matmul_precision() == "medium"
+    finally:
+        torch.set_float32_matmul_precision("highest")
+
+
 SETTINGS = {
+    "short_products": in_short_products,
     "none": nullcontext,
     "float64": in_float64,
     "no_grad": torch.no_grad,

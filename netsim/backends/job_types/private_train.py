@@ -27,7 +27,7 @@ from netsim.learning import optimizers
 from netsim.learning.architecture import Architecture
 from netsim.learning.columns import put, take
 from netsim.learning.functional_call import call_with
-from netsim.learning.functions import fill_slots
+from netsim.learning.functions import fill_slots, require_loss
 from netsim.learning.jobs import Batches, BatchKey, Job, Optimizer
 from netsim.learning.optimizers import CLIP_EPSILON
 from netsim.learning.privacy import Privacy
@@ -224,8 +224,8 @@ def _gradients(
 
     def loss(row: Tensor, x: Tensor, y: Tensor) -> Tensor:
         batch = Batch(x.unsqueeze(0), y.unsqueeze(0), None, shards.scale, shards.task)
-        found: Tensor = call_with(called, tensors_of(architecture, row), (batch, {}, *given))
-        return found
+        value = call_with(called, tensors_of(architecture, row), (batch, {}, *given))
+        return require_loss(loss_of, value)
 
     by_sample: Any = vmap(grad(loss), in_dims=(None, 0, 0), chunk_size=SAMPLES_AT_ONCE)
 

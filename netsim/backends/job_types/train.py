@@ -20,6 +20,7 @@ from netsim.learning import optimizers
 from netsim.learning.functions import (
     fill_slots,
     freeze_arguments,
+    require_loss,
     require_unchanged,
     tensor_versions,
     uniforms_of,
@@ -96,12 +97,12 @@ def _run_one(job: Job[Train], plain: Plain) -> Sequence[Tensor]:
     before = tensor_versions(held_fixed)
     given = fill_slots(work.given, held_fixed)
     others = others[work.num_given :]
-    learned = {
-        name: value.clone().requires_grad_()
+    row = theta.clone()
+    learned = {  # in the model's precision, as in the row that other backends make of both
+        name: value.to(row.dtype, copy=True).requires_grad_()
         for name, value in zip(work.learn, others, strict=False)
     }
     rest = others[len(work.learn) :]
-    row = theta.clone()
     model = architecture.bind(row, training=True)
     parameters = [parameter for parameter, _ in architecture.trained_parameters(work.part)]
     trained = [*parameters, *learned.values()]
@@ -109,7 +110,8 @@ def _run_one(job: Job[Train], plain: Plain) -> Sequence[Tensor]:
     anchors: Sequence[Tensor] = ()
     if work.anchor_strength is not None:
         sizes = [p.numel() for p in parameters]
-        anchors = torch.split(architecture.trained_of(rest[0], work.part), sizes)
+        anchor = architecture.trained_of(rest[0], work.part).to(row.dtype)
+        anchors = torch.split(anchor, sizes)
     size = optimizers.state_size(work.optimizer.kind, sum(r.numel() for r in rows))
     state = plain.scratch(size, row)
     _ = state.copy_(rest[-1]) if work.has_state else state.zero_()
@@ -120,6 +122,8 @@ def _run_one(job: Job[Train], plain: Plain) -> Sequence[Tensor]:
     for key, batch in zip(keys, batches, strict=True):
         with plain.masks(is_random, key):
             loss = loss_of(model, batch, learned, *given)
+        if work.loss is not None:
+            loss = require_loss(work.loss, loss)
         architecture.keep_in(row)
         found = torch.autograd.grad(loss, trained, allow_unused=True)
         # As PyTorch's optimisers have it, a step of the task's loss leaves alone what this does not

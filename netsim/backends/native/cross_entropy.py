@@ -22,7 +22,7 @@ from netsim.backends.native.trace import READS
 from netsim.backends.stacked.functional import ModelFunction
 from netsim.backends.stacked.loss_training import LossSteps
 from netsim.learning.architecture import Architecture
-from netsim.learning.functions import fill_slots
+from netsim.learning.functions import fill_slots, tensor_versions
 from netsim.learning.shards import Batch
 
 DEFAULTS = {
@@ -48,6 +48,8 @@ class LossObserver(TorchFunctionMode):
 
     Parameters
     ----------
+    module : torch.nn.Module
+        The model, in training mode.
     y : torch.Tensor
         (n,) the labels.
     outputs : torch.Tensor
@@ -59,16 +61,19 @@ class LossObserver(TorchFunctionMode):
         The samples that the model was called with.
     """
 
-    def __init__(self, y: Tensor, outputs: Tensor) -> None:
+    def __init__(self, module: nn.Module, y: Tensor, outputs: Tensor) -> None:
         super().__init__()
+        self._module, self._modes = module, [part.training for part in module.modules()]
         self.x: Tensor | None = None
         self._y, self._outputs = y, outputs
         self._value = outputs.new_zeros(())
 
     def model(self, x: Tensor) -> Tensor:
         """The model's forward pass."""
-        if self.x is not None or x.requires_grad:
+        modes = [part.training for part in self._module.modules()]
+        if self.x is not None or x.requires_grad or modes != self._modes:
             raise OtherLossError
+        _require_gradients()
         self.x = x
         return self._outputs
 
@@ -102,6 +107,7 @@ class LossObserver(TorchFunctionMode):
                 )
             ):
                 raise OtherLossError
+            _require_gradients()
             return self._value
         taken = list(tensors_in((args, tuple(keys.values()))))
         if any(t is self._value or isinstance(t, nn.Parameter) for t in taken):
@@ -137,16 +143,24 @@ def is_cross_entropy(
         return None
     a, called = architecture, ModelFunction(architecture.module, work.loss)
     outputs = torch.zeros(len(example.x), a.num_outputs, dtype=a.dtype)
-    followed = LossObserver(example.y, outputs)
     refused = [(part, _refuse) for part in a.module.children()]
     a.module.train(True)
+    before = tensor_versions([example.x, example.y])
+    followed = LossObserver(a.module, example.y, outputs)
     try:
         with standing_in([(a.module, followed.model), *refused]), followed:
             value = called(example, {}, *fill_slots(work.given, given))
         followed.check(value)
     except Exception:  # whatever a loss may raise; where it trains, that is told
         return None
+    if tensor_versions([example.x, example.y]) != before:
+        return None
     return called, followed.x is not example.x
+
+
+def _require_gradients() -> None:
+    if not torch.is_grad_enabled():
+        raise OtherLossError
 
 
 def _refuse(*args: Any, **keys: Any) -> Tensor:

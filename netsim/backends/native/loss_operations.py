@@ -359,13 +359,15 @@ def _behind_softmax(
     return p.map(Function.MINUS, y.shape, weighted, p.map(Function.TIMES, y.shape, y, total))
 
 
-def _of_classes(p: Program, labels: Operand, classes: int, weight: Any) -> Operand:
-    """One where the class is the label's, (n, C)."""
+def _of_classes(p: Program, labels: Operand, classes: int, weight: Any, ignored: int) -> Operand:
+    """One where the class is the label's, unless that is ignored, (n, C)."""
     if weight is not None or len(labels.shape) != 1:
         raise UnsupportedError("weights of classes, or labels of more than one dimension")
-    numbers = p.constant(torch.arange(classes))
+    numbers = torch.arange(classes)
+    if 0 <= ignored < classes:
+        numbers[ignored] = -1  # which no label is that `check` lets pass
     column = Operand(labels.memory, labels.offset, (*labels.shape, 1), (*labels.strides, 0))
-    return p.map(Function.EQUAL, (labels.shape[0], classes), column, numbers)
+    return p.map(Function.EQUAL, (labels.shape[0], classes), column, p.constant(numbers))
 
 
 def _count_labels(p: Program, labels: Operand, ignored: int) -> Operand:
@@ -380,7 +382,7 @@ def _nll(
     if reduction not in (1, 2):
         raise UnsupportedError("a negative log-likelihood a sample")
     p.check(y, x.shape[1], float(ignored))
-    own = _of_classes(p, y, x.shape[1], weight)
+    own = _of_classes(p, y, x.shape[1], weight, ignored)
     chosen = p.map(Function.WHERE, x.shape, own, x, p.scalar(0.0))
     total = p.map(Function.SCALED, (), p.reduce(Function.PLUS, chosen, [0, 1], False), real=-1.0)
     count = _count_labels(p, y, ignored)
@@ -397,7 +399,7 @@ def _behind_nll(
     each = p.map(Function.SCALED, (), gradient, real=-1.0)
     if reduction == 1:
         each = p.map(Function.OVER, (), each, total_weight)
-    own = _of_classes(p, y, x.shape[1], weight)
+    own = _of_classes(p, y, x.shape[1], weight, ignored)
     return p.map(Function.WHERE, x.shape, own, each, p.scalar(0.0))
 
 
@@ -525,7 +527,13 @@ def _rows(p: Program, out: Tensor, table: Operand, dim: int, which: Operand) -> 
 def _index(p: Program, out: Tensor, table: Operand, which: Sequence[Any]) -> Operand:
     if len(which) != 1 or len(table.shape) != 2 or len(which[0].shape) != 1:
         raise UnsupportedError("an index that is no list of rows")
-    return p.rows(table, which[0])
+    return p.rows(table, _from_the_front(p, which[0], table.shape[0]))
+
+
+def _from_the_front(p: Program, which: Operand, rows: int) -> Operand:
+    """Numbers of rows, of which PyTorch counts negative ones from the end."""
+    negative = p.map(Function.LESS, which.shape, which, p.scalar(0.0))
+    return p.map(Function.PLUS_TIMES, which.shape, which, negative, real=float(rows))
 
 
 @_computes("index_put", "_unsafe_index_put")
@@ -534,8 +542,12 @@ def _index_put(
 ) -> Operand:
     if len(which) != 1 or len(x.shape) != 2 or len(which[0].shape) != 1 or not adds:
         raise UnsupportedError("an index that is no list of rows")
-    rows = p.add_rows(values.expanded((which[0].shape[0], x.shape[1])), which[0], x.shape[0])
-    return p.map(Function.PLUS, out.shape, x, rows)
+    return _add_rows(p, x, _from_the_front(p, which[0], x.shape[0]), values)
+
+
+def _add_rows(p: Program, x: Operand, number: Operand, values: Operand) -> Operand:
+    rows = p.add_rows(values.expanded((number.shape[0], x.shape[1])), number, x.shape[0])
+    return p.map(Function.PLUS, x.shape, x, rows)
 
 
 @_computes("index_add")
@@ -543,9 +555,9 @@ def _rows_added(
     p: Program, out: Tensor, x: Operand, dim: int, which: Operand, values: Operand,
     alpha: Number = 1,
 ) -> Operand:  # fmt: skip
-    if dim or alpha != 1:
+    if dim or alpha != 1 or len(x.shape) != 2:
         raise UnsupportedError("columns added by number")
-    return _index_put(p, out, x, [which], values, True)
+    return _add_rows(p, x, which, values)
 
 
 @_computes("embedding")

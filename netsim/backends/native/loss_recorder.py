@@ -20,6 +20,11 @@ _FRESH = {"zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_
 what is written there may be written by other means."""
 
 
+_LOGICAL = {"eq", "ne", "lt", "le", "gt", "ge", "logical_not", "bitwise_not"}
+_LOGICAL |= {"logical_and", "bitwise_and", "logical_or", "bitwise_or"}
+"""Operations whose results are 0 or 1 as they are."""
+
+
 class Outside:
     """Something computed from samples or draws, of which a program knows nothing."""
 
@@ -122,12 +127,29 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         with self.paused():
             result = func(*args, **keys)
         found = self._record_operation(func, name, result, args, keys)
+        if name == "_to_copy":
+            self._require_no_rounding(args[0], result)
         outputs = [result] if isinstance(result, Tensor) else list(result)
         for t, operand in zip(outputs, found, strict=False):
             if isinstance(t, Tensor) and t.numel():
                 self._require_type(t)
-                self.bind(t, operand)
+                self.bind(t, operand if name in _LOGICAL else self._typed(t, operand))
         return result
+
+    def _typed(self, t: Tensor, value: Operand) -> Operand:
+        """Truth values are 0 or 1, whatever number they were made of; numbers as they are."""
+        if t.dtype != torch.bool:
+            return value
+        return self.program.map(Function.UNEQUAL, value.shape, value, self.program.scalar(0.0))
+
+    @staticmethod
+    def _require_no_rounding(source: Any, result: Tensor) -> None:
+        if (
+            isinstance(source, Tensor)
+            and source.is_floating_point()
+            and result.dtype == torch.int64
+        ):
+            raise UnsupportedError("a loss that rounds to whole numbers")
 
     def _record_operation(
         self, func: Any, name: str, result: Any, args: Any, keys: Mapping[str, Any]
@@ -157,6 +179,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         with self.paused():
             own = self._operands(args)
             if name == "copy_":
+                self._require_no_rounding(args[1], target)
                 found = self.program.map(Function.COPY, target.shape, own[1])
             else:
                 make = OPERATIONS.get(name[:-1])
@@ -166,7 +189,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 found = make(self.program, target, *own, **more)
             result = func(*args, **keys)
         self._require_type(target)
-        self.bind(target, found)
+        self.bind(target, self._typed(target, found))
         return result
 
     def _operands(self, value: Any) -> Any:

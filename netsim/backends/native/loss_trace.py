@@ -206,12 +206,15 @@ def trace_loss(
     follower = Follower(
         recorder, example.blank, names, set(map(key_of, statistics)), batch.x, parts, layout
     )
+    written = batch.x._version
     with replacing_calls(module, follower.replace_call), _NoReads(), recorder:
         value = call_with(example.function, tensors, (batch, learned, *example.arguments))
         if not isinstance(value, Tensor) or value.dim() or not value.requires_grad:
             raise UnsupportedError("a loss that is no number with a gradient")
         ends = [*follower.results, *trained.values()]
         found = torch.autograd.grad(value, ends, allow_unused=True)
+    if batch.x._version != written:
+        raise UnsupportedError("a loss that writes to its samples")
     if follower.root is None:
         raise UnsupportedError("a loss that does not call the model")
     read = [k for k, x in enumerate(follower.operands) if x.memory in recorder.read]

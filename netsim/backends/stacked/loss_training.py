@@ -28,7 +28,7 @@ from netsim.learning.architecture import Architecture
 from netsim.learning.columns import number_of, put, take
 from netsim.learning.divergence import Divergences
 from netsim.learning.functional_call import call_with
-from netsim.learning.functions import fill_slots, uniforms_of
+from netsim.learning.functions import fill_slots, require_loss, uniforms_of
 from netsim.learning.jobs import Job
 from netsim.learning.minibatches import Rows
 from netsim.learning.shards import Batch, Shards
@@ -102,7 +102,7 @@ class LossTraining:
         at = 1 + work.num_given
         shapes = [r.shape for r in jobs[0].inputs[at : at + num_learned]]
         learned = [
-            torch.stack([j.inputs[at + k].tensor().reshape(-1) for j in jobs])
+            torch.stack([j.inputs[at + k].tensor().reshape(-1) for j in jobs]).to(rows.dtype)
             for k in range(num_learned)
         ]
         inside = a.trained_columns(work.part)
@@ -117,7 +117,7 @@ class LossTraining:
         anchor = None
         if work.anchor_strength is not None:
             anchors = [j.inputs[-2 if work.has_state else -1].tensor() for j in jobs]
-            anchor = torch.stack([a.trained_of(t, work.part) for t in anchors])
+            anchor = torch.stack([a.trained_of(t, work.part) for t in anchors]).to(rows.dtype)
         size = optimizers.state_size(work.optimizer.kind, trained.shape[1])
         state = trained.new_zeros((n, size))
         if work.has_state:
@@ -256,6 +256,8 @@ class LossTraining:
             tensors |= {n: t.clone() for n, t in (buffers | counters).items()}
             batch = Batch(x, y, uniforms, scale, task)
             value = call_with(called, tensors, (batch, learned, *fill_slots(structure, given)))
+            if work.loss is not None:
+                value = require_loss(work.loss, value)
             return value, [tensors[n] for n in buffer_names]
 
         by_lane = grad(loss, has_aux=True)

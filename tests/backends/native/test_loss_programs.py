@@ -132,9 +132,21 @@ def long_values(z, y, table, model):
     return F.cross_entropy(model.head(z), y) + 1e-3 * near + 1e-3 * moved.norm()
 
 
+def of_some_labels(z, y, table, model):
+    """A class that does not count, rows from the end, truth values: only some labels show them."""
+    logits = model.head(z)
+    ignored = F.cross_entropy(logits, y, ignore_index=7, reduction="sum")
+    smooth = F.cross_entropy(logits, y, ignore_index=3, label_smoothing=0.1, reduction="sum")
+    before = (z * table[y - 1]).mean() + model.head.weight[y - 4].square().mean()
+    either = (z > 0) + (z > 0.2)  # one truth value, not a count
+    copied = torch.zeros(len(y), dtype=torch.bool).copy_(y)
+    truths = y.bool().to(z.dtype) + copied + either.sum(1)
+    return ignored + smooth + before + (z.mean(1) * truths).mean()
+
+
 KINDS = [
     elementwise, reductions, shapes, products, by_label, distilled,
-    of_parameters, held_back, in_place, long_values,
+    of_parameters, held_back, in_place, long_values, of_some_labels,
 ]  # fmt: skip
 
 
@@ -152,7 +164,7 @@ def trained(node, keep, function, *given, steps=3, **keys):
         keep(name, value)
 
 
-@pytest.mark.thinned(10)
+@pytest.mark.thinned(11)
 @pytest.mark.parametrize("kind", range(len(KINDS)), ids=[f.__name__ for f in KINDS])
 def test_operations(kind, build, play, assert_equal_values, by_pytorch):
     def program(node, keep):
@@ -210,7 +222,13 @@ def views_of_one(model, batch, learned, table):
     return F.cross_entropy(model.head(z), batch.y) + (room * z).mean()
 
 
-OTHERS = [reads, evaluated, of_samples, of_detached, views_of_one]
+def rounds(model, batch, learned, table):
+    """A number cut to a whole one, which shows only where it is at least 1."""
+    z = model(batch.x)
+    return F.cross_entropy(z, batch.y) + (z * (3 * z.detach()).to(torch.int64)).mean()
+
+
+OTHERS = [reads, evaluated, of_samples, of_detached, views_of_one, rounds]
 
 
 @pytest.mark.slow

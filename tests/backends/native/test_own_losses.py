@@ -213,6 +213,35 @@ def test_a_loss_that_takes_values_is_no_cross_entropy(build, play, assert_equal_
     assert_equal_values(alone, native)
 
 
+def writes_samples(model, batch, learned):
+    batch.x.masked_fill_((batch.y == 3).view(-1, 1, 1, 1), 0)
+    return F.cross_entropy(model(batch.x), batch.y)
+
+
+def writes_samples_and_reads_more(model, batch, learned):
+    batch.x[batch.y == 3] = 0
+    return F.cross_entropy(model(batch.x), batch.y) + model.features(batch.x).square().mean()
+
+
+def writes_labels(model, batch, learned):
+    labels = batch.y.view(-1)
+    labels[labels == 3] = 4
+    return F.cross_entropy(model(batch.x), batch.y)
+
+
+@pytest.mark.parametrize("function", [writes_samples, writes_samples_and_reads_more, writes_labels])
+def test_what_a_loss_writes_to_its_minibatch_counts(function, build, play, assert_equal_values):
+    """The minibatch by which the backends are compared has none of the samples that change."""
+
+    def program(node, keep):
+        keep("theta", (yield node.train(node.initial(), steps=6, loss=function)).theta)
+
+    few = {"kind": "dirichlet", "alpha": 0.1, "min_samples": 40}
+    built = build(data={"kind": "digits", "partition": few})
+    alone, native = (play(built, program, backend) for backend in ("sequential", "native"))
+    assert_equal_values(alone, native)
+
+
 SHIPPED = Path(__file__).parents[1] / "stacked" / "test_shipped_losses.py"
 spec = importlib.util.spec_from_file_location("shipped_losses", SHIPPED)
 shipped = importlib.util.module_from_spec(spec)

@@ -141,6 +141,45 @@ def test_an_error_names_the_node_whose_values_are_to_blame(backend, build, play)
         play(build(), program, backend)
 
 
+def gives_a_pair(model, batch, learned):
+    value = F.cross_entropy(model(batch.x), batch.y)
+    return value, value.square()
+
+
+def gives_nothing(model, batch, learned):
+    F.cross_entropy(model(batch.x), batch.y)
+
+
+def gives_one_a_sample(model, batch, learned):
+    return F.cross_entropy(model(batch.x), batch.y, reduction="none")
+
+
+def gives_no_gradient(model, batch, learned):
+    with torch.no_grad():
+        return F.cross_entropy(model(batch.x), batch.y)
+
+
+UNFIT = {
+    gives_a_pair: "a tuple",
+    gives_nothing: "a NoneType",
+    gives_one_a_sample: r"a tensor of shape \(7,\)",
+    gives_no_gradient: "a tensor without a gradient",
+}
+
+
+@pytest.mark.parametrize("backend", ["sequential", "stacked", "native"])
+@pytest.mark.parametrize("function", UNFIT)
+def test_what_is_no_loss_is_refused_in_words(function, backend, build, play):
+    """A pair would be trained as a sum, and nothing by what has no gradient."""
+
+    def program(node, keep):
+        keep("theta", (yield node.train(node.initial(), steps=1, loss=function)).theta)
+
+    message = f"{function.__name__} .*gives {UNFIT[function]}.*a loss gives one number"
+    with pytest.raises(ComputeError, match=message):
+        play(build(nodes={"count": 2}), program, backend)
+
+
 @dataclass(frozen=True)
 class Settings:
     """Not hashable for its list, as an algorithm's own class may well be."""
