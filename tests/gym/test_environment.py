@@ -356,6 +356,7 @@ def test_the_policy_answers_beside_an_agent(small):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:client_selection. 2 of 3 nodes with data published no model")
 @pytest.mark.parametrize("kind", ["SyncVectorEnv", "AsyncVectorEnv"])
 def test_vectors_of_environments_play_the_episodes_of_one(small, kind, tmp_path):
     """Also in other processes, which end with it; each records into a folder of its own."""
