@@ -1,4 +1,4 @@
-"""docs/quickstart.md and docs/study.md: their commands work, their numbers come from them."""
+"""Pages with an example: their commands work, their numbers come from them."""
 
 import re
 import runpy
@@ -104,3 +104,28 @@ def test_the_pages_have_numbers_a_figure_and_the_commit_that_played_them(page: s
     assert (DOCS / f"{page}.svg").stat().st_size < 100_000
     if page == "study":
         assert len(points(blocks(page, "text")[0])) == 18
+
+
+@pytest.mark.slow
+def test_the_example_of_forks_is_what_its_commands_print(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Measures of learning are left out: their last digit is the processor's."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    text = (DOCS / "fork.md").read_text(encoding="utf-8")
+    example = text[text.index("## An example") :]
+    commands = re.findall(r"^    netsim (.*)$", example, flags=re.MULTILINE)
+    assert [command.split()[0] for command in commands] == ["run", "fork"]
+    for command in commands:
+        result = CliRunner().invoke(app, shlex.split(command))
+        assert result.exit_code == 0, result.output
+    [shown] = re.findall(r"^```text\n(.*?)^```", example, flags=re.MULTILINE | re.DOTALL)
+
+    def told(printed: str) -> tuple[list[str], list[str]]:
+        rows = r"^ (?:messages sent|arrived|lost|message delay|transmitted).*$"
+        counts = printed[printed.index("Before 50 s") :].partition("graph.")[0]
+        return [" ".join(r.split()) for r in re.findall(rows, printed, re.M)], counts.split()
+
+    assert told(shown) == told(result.stdout)
+    assert len(told(shown)[0]) == 5

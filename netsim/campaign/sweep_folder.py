@@ -112,9 +112,9 @@ def _part(top: Path, scenario: Scenario, said: Mapping[str, Any], only: Part) ->
 
 def takes_sweep(out: Path) -> bool:
     """Return whether a folder is a sweep's, or one that ended before it had a definition."""
-    if definition(out):
+    if out.is_dir() and all(p.name == ARGUMENTS or p.name[0] == "." for p in out.iterdir()):
         return True
-    return out.is_dir() and all(p.name == ARGUMENTS or p.name[0] == "." for p in out.iterdir())
+    return bool(definition(out))  # looked at last: another process may have just written it
 
 
 def part_name(only: Part) -> str:

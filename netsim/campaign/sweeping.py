@@ -110,18 +110,18 @@ def go_on(
 
 
 def new_folder(out: Path | None, force_new: bool = False) -> Path | None:
-    """The folder, if it has to be a new one: none that a sweep goes on in, or that moves aside.
+    """The folder, if it has to be a new one: none that moves aside.
 
     Raises
     ------
     ScenarioError
         If it should move aside and can't.
     """
-    if force_new:
-        if out is None:
-            raise ScenarioError("--force-new: needs --out DIR, the folder that is to be a new one")
-        return None if folder_rotation.must_move(out) else out
-    return None if out is not None and sweep_folder.takes_sweep(out) else out
+    if not force_new:
+        return out
+    if out is None:
+        raise ScenarioError("--force-new: needs --out DIR, the folder that is to be a new one")
+    return None if folder_rotation.must_move(out) else out
 
 
 def make_room(out: Path | None, quiet: bool) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from netsim.campaign import sweep_folder
 from netsim.campaign.grid import COMMAND_LINE
 from netsim.engine import runner
 from netsim.errors import ScenarioError
@@ -43,8 +44,8 @@ def checked(
     """
     problems = []
     out_problem = runner.out_problem(out) if out is not None else None
-    if out_problem:
-        problems.append(out_problem)
+    if out is not None and out_problem and not sweep_folder.takes_sweep(out):
+        problems.append(out_problem)  # looked at last: another part may have just begun the sweep
     try:
         draft = draft_of(name, sets, modules)
         if sweep:

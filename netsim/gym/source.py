@@ -149,8 +149,7 @@ class Source:
         """Return a function that plays the run of a seed with an agent."""
         seeded = self._scenario.replace(seed=seed)
         if self._record is not None:
-            while (folder := self._record / f"episode-{self._recorded:05}").exists():
-                self._recorded += 1
+            folder = self._made_folder(self._record)
 
             def recorded(agent: Agent) -> None:
                 run(seeded, out=folder, agent=agent, timing_only=self._timing_only)
@@ -163,6 +162,27 @@ class Source:
                 engine.play(self._world(seed, seeded), entry, None, self._timing_only, agent=agent)
 
         return played
+
+    def _made_folder(self, record: Path) -> Path:
+        """Make the folder of an episode; other environments, also in other processes, get others.
+
+        Raises
+        ------
+        ScenarioError
+            If it can't be made.
+        """
+        while True:
+            folder = record / f"episode-{self._recorded:05}"
+            self._recorded += 1
+            try:
+                folder.mkdir(parents=True)
+                return folder
+            except FileExistsError:
+                continue
+            except OSError as error:
+                raise ScenarioError(
+                    f"record {folder}: cannot be created: {error.strerror}"
+                ) from error
 
     def _world(self, seed: int, seeded: Scenario) -> world.World:
         if seed not in self._worlds:

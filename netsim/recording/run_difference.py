@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from netsim.errors import ScenarioError
 from netsim.recording import run_folder
 from netsim.recording.parquet_parts import Rows
+from netsim.recording.schema import TABLES
 from netsim.traces.arrays import Arrays
 
 EVENTS = {"wakes": "t_s", "messages": "t_done_s"}
@@ -104,7 +105,7 @@ def _first(recorded: Path, again: Path, table: str, time: str) -> Difference | N
     folders = recorded, again
     if not any(run_folder.has(folder, table) for folder in folders):
         return None
-    columns = list(_columns(recorded, table) | _columns(again, table))
+    columns = _comparable(table, *(_columns(folder, table) for folder in folders))
     times = [_column(folder, table, time) for folder in folders]
     sizes = [len(t) for t in times]
     row, column, values = min(sizes), "", (sizes[0] > sizes[1], sizes[1] > sizes[0])
@@ -119,6 +120,12 @@ def _first(recorded: Path, again: Path, table: str, time: str) -> Difference | N
         return None
     at = next(t for t in times if len(t) > row)
     return Difference(table, row, column, float(at[row]), values)
+
+
+def _comparable(table: str, one: dict[str, None], two: dict[str, None]) -> list[str]:
+    """Columns of two runs' tables, without those that an earlier release did not write."""
+    later = {column.name for column in TABLES[table] if column.is_later}
+    return [name for name in one | two if name not in later or (name in one and name in two)]
 
 
 def _columns(folder: Path, table: str) -> dict[str, None]:

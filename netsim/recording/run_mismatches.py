@@ -92,19 +92,17 @@ class _Origin:
             if isinstance(entry, Mapping) and {"file", "sha256"} <= entry.keys():
                 yield str(entry["file"]), str(entry["sha256"])
 
-    def scenario(self) -> Mapping[str, Any]:
-        try:
-            return run_folder.scenario_tables(self.run)
-        except ScenarioError:
-            return {}
-
 
 def _data_keys(known: Mapping[str, _Origin]) -> list[str]:
-    """Keys of `[data]` that have other values in other runs."""
-    tables = {
-        label: dict(leaves({"data": one.scenario().get("data", {})}))
-        for label, one in known.items()
-    }
+    """Keys of `[data]` that have other values in other runs, and runs that can't tell theirs."""
+    tables, unread = {}, []
+    for label, one in known.items():
+        try:
+            data = run_folder.scenario_tables(one.run).get("data", {})
+        except ScenarioError as error:
+            unread.append(f"[data] of {one_line(label)} is not compared: {error}")
+            continue
+        tables[label] = dict(leaves({"data": data}))
     keys = dict.fromkeys(key for table in tables.values() for key in table)
     found: list[str] = []
     for key in keys:
@@ -112,7 +110,8 @@ def _data_keys(known: Mapping[str, _Origin]) -> list[str]:
             f"[data] {key.removeprefix('data.')} differs:",
             {label: table.get(key) for label, table in tables.items()},
         )
-    return [*found[:NAMED], *([f"and {len(found) - NAMED} more keys of [data]"] * _over(found))]
+    named = [*found[:NAMED], *([f"and {len(found) - NAMED} more keys of [data]"] * _over(found))]
+    return [*unread, *named]
 
 
 def _over(found: Sequence[str]) -> int:

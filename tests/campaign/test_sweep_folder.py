@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
 import pytest
 
@@ -184,6 +185,19 @@ def test_parts_share_a_folder(tmp_path):
     ):
         assert first
         assert not second
+
+
+def test_a_sweep_that_another_part_defines_between_two_looks_is_one(tmp_path, monkeypatch):
+    (tmp_path / ".parts").mkdir()
+    looked = Path.iterdir
+
+    def defined_meanwhile(self):
+        if self == tmp_path and not (tmp_path / "scenario.toml").exists():
+            define(tmp_path, *said())
+        return looked(self)
+
+    monkeypatch.setattr(Path, "iterdir", defined_meanwhile)
+    assert sweep_folder.takes_sweep(tmp_path)
 
 
 def test_a_folder_of_something_else_takes_no_sweep(tmp_path):

@@ -13,6 +13,7 @@ import pytest
 
 from netsim.campaign import sweep_folder, sweeping
 from netsim.recording import checksums, folder_lock
+from netsim.scenario import kinds
 
 GRID = ("--over", "algorithm.local_steps=1,2", "--seeds", "0:2", "--jobs", "1", "--timing-only")
 
@@ -95,6 +96,24 @@ def test_the_whole_sweep_is_in_its_folder_from_the_beginning(netsim, here, monke
     assert "0 of 4 runs had ended" in result.stderr
     assert "to go on: the same command with --out out" in result.stderr
     assert json.loads((here / "out" / "status.json").read_text())["state"] == "interrupted"
+
+
+@pytest.mark.slow
+def test_a_part_begins_beside_another_that_makes_the_folder_first(ok, here, monkeypatch):
+    """The other part defines the sweep while this one still reads its algorithms."""
+    part = ("sweep", "s.toml", *GRID, "--out", "parts", "-q", "--only")
+    others, load = [], kinds.kinds_of
+
+    def load_beside_another(folders=()):
+        if not others:
+            others.append("1/2")
+            ok(*part, "1/2")
+        return load(folders)
+
+    monkeypatch.setattr(kinds, "kinds_of", load_beside_another)
+    ok(*part, "2/2")
+    assert others
+    assert (here / "parts" / "sweep.csv").exists()
 
 
 @pytest.mark.slow

@@ -356,15 +356,17 @@ def test_the_policy_answers_beside_an_agent(small):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:client_selection. 2 of 3 nodes with data published no model")
 @pytest.mark.parametrize("kind", ["SyncVectorEnv", "AsyncVectorEnv"])
-def test_vectors_of_environments_play_the_episodes_of_one(small, kind):
-    """Also in other processes, which end with it."""
+def test_vectors_of_environments_play_the_episodes_of_one(small, kind, tmp_path):
+    """Also in other processes, which end with it; each records into a folder of its own."""
     alone = []
     for seed in (1, 2):
         with netsim.gym.make(small) as env:
             alone.append([info["score"] for _, _, info in played(env, seed, lambda _: scores(1))])
     children = set(multiprocessing.active_children())
-    vector = getattr(gymnasium.vector, kind)([partial(netsim.gym.make, small)] * 2)
+    make = partial(netsim.gym.make, small, record=tmp_path)
+    vector = getattr(gymnasium.vector, kind)([make] * 2)
     try:
         _, info = vector.reset(seed=[1, 2])
         both = np.array([scores(1), scores(1)])
@@ -374,6 +376,8 @@ def test_vectors_of_environments_play_the_episodes_of_one(small, kind):
         vector.close()
     assert np.array(found).T.tolist() == alone
     assert set(multiprocessing.active_children()) == children
+    recorded = [netsim.open(tmp_path / f"episode-0000{k}").summaries for k in (0, 1)]
+    assert {next(iter(summary.values()))["seed"] for summary in recorded} == {1, 2}
 
 
 KILLED = """

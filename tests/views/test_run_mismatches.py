@@ -4,6 +4,7 @@ Without a word, a difference of data reads as one of methods.
 """
 
 import json
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -170,3 +171,16 @@ def test_whatever_of_its_folder_a_method_imports_belongs_to_its_source(tmp_path,
 def test_siblings_of_shipped_methods_belong_to_them():
     found = source_files(kinds_of()["fedavg_plus"])
     assert {"fedavg_plus.py", "fedavg.py"} <= {path.name for path in found}
+
+
+def test_a_scenario_that_is_not_as_the_run_wrote_it_is_named_and_not_taken_for_one_without_data(
+    tmp_path,
+):
+    one, two = made(tmp_path / "one"), made(tmp_path / "two")
+    path = one / "scenario.toml"
+    checksums = {"sha256": {"scenario.toml": sha256(path.read_bytes()).hexdigest()}}
+    (one / "checksums.json").write_text(json.dumps(checksums))
+    (one / "status.json").write_text('{"state": "done"}')
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    [found] = made_unlike([one, two], ["one", "two"])
+    assert found.startswith(f"[data] of one is not compared: {path}: is not what the run has")
