@@ -1,7 +1,7 @@
 """PyTorch's settings of a caller's thread, which a run leaves aside and gives back.
 
-A notebook may compute without gradients, in float64 by default, under autocast, or in many threads.
-A run does not depend on that: it computes as a new process does, in one thread.
+A notebook may compute without gradients, in float64 by default, under autocast, in search of NaN,
+or in many threads. A run does not depend on that: it computes as a new process does, in one thread.
 """
 
 import threading
@@ -34,6 +34,8 @@ def defaults() -> Iterator[None]:
             for device in ("cpu", "cuda"):
                 if torch.is_autocast_enabled(device):
                     stack.enter_context(torch.autocast(device, enabled=False))
+            if torch.is_anomaly_enabled():  # it looks for NaN after every operation
+                stack.enter_context(torch.autograd.set_detect_anomaly(False))
             if torch.get_default_device().type != "cpu":  # only then: it slows every call down
                 stack.enter_context(torch.device("cpu"))
             yield

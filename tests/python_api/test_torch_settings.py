@@ -15,7 +15,7 @@ SMALL = {
     "exchange": {"schedule": "rounds", "interval_s": 1.0},
     "data": "digits",
     "model": {"kind": "mlp", "hidden": [4]},
-    "algorithm": {"kind": "dpsgd"},
+    "algorithm": {"kind": "pfedgraph"},  # it has a loss of its own
 }
 
 
@@ -49,6 +49,7 @@ SETTINGS = {
     "no_grad": torch.no_grad,
     "inference_mode": torch.inference_mode,
     "autocast": lambda: torch.autocast("cpu", torch.bfloat16),
+    "anomaly": lambda: torch.autograd.set_detect_anomaly(True),
     "meta": lambda: torch.device("meta"),
 }
 
@@ -58,18 +59,22 @@ def plain(tmp_path_factory):
     return played(tmp_path_factory.mktemp("plain") / "run")
 
 
+def modes():
+    return torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.is_anomaly_enabled()
+
+
 def played(out):
     run = netsim.run(netsim.Scenario(**SMALL), out=out)
-    return run.summaries["dpsgd"]["parameters_sha256"]
+    return run.summaries["pfedgraph"]["parameters_sha256"]
 
 
 @pytest.mark.thinned(3)
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_numbers_are_those_of_a_new_process(plain, tmp_path, setting):
     with SETTINGS[setting]():
-        grad, inference = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
+        before = modes()
         assert played(tmp_path / "run") == plain
-        assert (torch.is_grad_enabled(), torch.is_inference_mode_enabled()) == (grad, inference)
+        assert modes() == before
 
 
 def test_a_run_stays_where_it_began_though_the_working_folder_changes(plain, tmp_path, monkeypatch):
@@ -78,7 +83,7 @@ def test_a_run_stays_where_it_began_though_the_working_folder_changes(plain, tmp
     (tmp_path / "elsewhere").mkdir()
     tiny = netsim.Scenario(**SMALL, metrics={"every_s": 1.0})
     run = netsim.run(tiny, out="run", on_evaluation=lambda _: os.chdir(tmp_path / "elsewhere"))
-    assert run.summaries["dpsgd"]["parameters_sha256"] == plain
+    assert run.summaries["pfedgraph"]["parameters_sha256"] == plain
     assert not list((tmp_path / "elsewhere").iterdir())
     assert not list((tmp_path / "run").glob(".*"))
     assert len(run.metrics)
