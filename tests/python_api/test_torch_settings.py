@@ -10,12 +10,13 @@ import netsim
 
 SMALL = {
     "name": "small",
-    "horizon_s": 2.0,
+    "horizon_s": 4.0,
     "nodes": {"count": 2},
     "exchange": {"schedule": "rounds", "interval_s": 1.0},
     "data": "digits",
     "model": {"kind": "mlp", "hidden": [4]},
-    "algorithm": {"kind": "pfedgraph"},  # it has a loss of its own
+    "algorithm": {"kind": "pfedgraph"},  # it has a loss of its own, which the kernel records
+    "run": {"backend": "native"},
 }
 
 
