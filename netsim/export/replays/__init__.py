@@ -79,7 +79,8 @@ class Run:
             raise ScenarioError(
                 f"{self.folder}: has no messages; they are logged with [run] log_messages = true"
             )
-        sent = rows["attempts"] > 0
+        bits = rows.get("bits_transmitted", rows["attempts"])  # older runs have none
+        sent = (rows["attempts"] > 0) | (bits > 0)  # some links count bits and no attempts
         arrived = np.isin(rows["outcome"].astype(str), ARRIVED)
         order = np.lexsort((rows["src"], rows["t_sent_s"]))
         order = order[sent[order]]
@@ -92,7 +93,7 @@ class Run:
             bytes=-(-in_order["bits"].astype(np.int64) // 8),
             outcome=in_order["outcome"],
             left_out=int((~sent).sum()),
-            broadcast=bool((arrived & (rows.get("bits_transmitted", rows["bits"]) == 0)).any()),
+            broadcast=bool((arrived & (bits == 0)).any()),
         )
 
 
