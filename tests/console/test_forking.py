@@ -220,7 +220,7 @@ def test_the_guide_names_every_key():
 @pytest.mark.slow
 def test_what_changed_links_can_not_be_exported(call, original):
     fork(call, "--at", "5", "--set", "link.loss=0.5", "--out", "b", "-q")
-    assert "alter links in mid-run" in call("export", "b", "--as", "bonnmotion", code=2)
+    assert "alter links in mid-run" in call("export", "b", "--for", "ns3", code=2)
 
 
 @pytest.mark.slow

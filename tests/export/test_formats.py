@@ -1,5 +1,7 @@
 """Exports can be played again: the same places, gains, packet errors and fades."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -96,6 +98,30 @@ def test_ways_that_are_sampled_go_up_to_the_end_and_say_how_far_they_are_off(tmp
         for t in (5.0, 15.0, 25.0, 35.0, 42.5)
     ]
     assert told_m == pytest.approx(np.max(off_m), rel=0.06)
+
+
+def test_straight_ways_that_are_sampled_say_how_far_their_turns_are_off(tmp_path):
+    of = layout(MOVING, step_s=4.0)
+    again = Sumo(path=written(tmp_path, of, "sumo")).track(
+        np.zeros((NODES, 2)), 60.0, Streams(9), None
+    )
+    (remark,) = of.remarks
+    off_m = [
+        np.hypot(*(again.at([node], t_ns)[0] - (x, y)))
+        for node in range(NODES)
+        for t_ns, x, y in of.track.knots(node, of.horizon_ns)
+    ]
+    assert f"up to {max(off_m):.2g} m from the straight line" in remark
+    assert max(off_m) > 1.0
+
+
+def test_places_of_a_run_whose_links_change_are_written_and_its_gains_refused(tmp_path):
+    of = dataclasses.replace(layout(MOVING), links_change=True)
+    for wanted in ("bonnmotion", "ns2", "sumo", "trace"):
+        written(tmp_path, of, wanted)
+    for wanted in ("gains", "colosseum", "per-table", "ns3-fad"):
+        with pytest.raises(ScenarioError, match="alter links in mid-run"):
+            written(tmp_path, of, wanted)
 
 
 def test_sampled_ways_are_the_same_at_the_samples(tmp_path):

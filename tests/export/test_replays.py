@@ -149,6 +149,77 @@ def test_what_ns3_plays_otherwise_is_said(exported):
         assert part in said
 
 
+CHURN = {"kind": "exponential", "mean_on_s": 2.0, "mean_off_s": 2.0}
+GROUP = {"name": "some", "count": 2}
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [
+        (WIFI | {"churn": CHURN}, "the run had churn exponential"),
+        (WIFI | {"nodes": WIFI["nodes"] | {"groups": [GROUP | {"churn": CHURN}]}},
+         "the run had churn exponential"),
+        (WIFI | {"nodes": WIFI["nodes"] | {"groups": [GROUP | {"sleep": {
+            "kind": "duty_cycle", "period_s": 2.0, "awake_fraction": 0.5}}]}},
+         "radios never sleep"),
+        (WIFI | {"energy": {"battery_j": 1e6}}, "batteries are never empty"),
+        (radio(routing={"kind": "hops"}), "the run had routing hops"),
+        (radio(arq={"kind": "abort"}), "the rest of its message is sent, too"),
+        (radio(arq={"kind": "harq_chase"}), "do not combine the attempts"),
+        (radio(mac=WIFI["radio"]["mac"] | {"slot_s": 20e-6}), "slot_s are those of 802.11a"),
+        (WIRES | {"link": WIRES["link"] | {"packet_payload_bytes": 500}}, "not [link] packet_p"),
+        (WIRES | {"link": {"uplink_bps": 1e6, "forwarding": "stored"}}, "packet by packet, not"),
+    ],
+)  # fmt: skip
+def test_what_the_run_had_and_ns3_has_not_is_said_wherever_it_is_stated(exported, tables, said):
+    _, _, about = exported(tables)
+    assert said in "\n".join(about["differs"])
+
+
+def test_broadcasts_are_said_to_go_as_messages_of_their_own(exported):
+    hub = {"name": "hub", "count": 1, "role": "server"}
+    run, _, about = exported(
+        WIFI
+        | {
+            "nodes": WIFI["nodes"] | {"radius_m": 5.0, "groups": [hub]},
+            "topology": {"kind": "hub"},
+            "algorithm": {"kind": "client_selection", "per_round": 2},
+        }
+    )
+    log = run_folder.read(run, "messages")
+    assert (log["bits_transmitted"][log["outcome"] == "delivered"] == 0).any()
+    assert "each receiver of a broadcast is sent a message of its own" in about["differs"]
+
+
+def test_messages_to_nodes_that_were_off_go_out_where_the_run_sent_them(exported):
+    run, out, about = exported(WIFI | {"churn": CHURN, "horizon_s": 20.0})
+    log = run_folder.read(run, "messages")
+    went_out = log["attempts"] > 0
+    assert (log["outcome"][went_out] == "off").any()
+    outcomes = sorted(row[5] for row in rows(out / "messages.txt"))
+    assert outcomes == sorted(log["outcome"][went_out].tolist())
+    left_out = f"{(~went_out).sum()} messages of which nothing went out are left out"
+    assert (left_out in about["differs"]) == (not went_out.all())
+
+
+@pytest.mark.parametrize(
+    ("tables", "key", "value"),
+    [
+        (WIRES, "nodes.groups.fast.uplink_bps", 1e4),
+        (WIRES, "link.latency_s", 1.0),
+        (WIFI | {"nodes": WIFI["nodes"] | {"groups": [GROUP | {"tx_power_dbm": 20.0}]}},
+         "nodes.groups.some.tx_power_dbm", 0.0),
+        (WIFI, "radio.ttl_s", 1.0),
+    ],
+)  # fmt: skip
+def test_links_that_change_in_mid_run_are_refused_whatever_states_them(
+    exported, tmp_path, tables, key, value
+):
+    with pytest.raises(ScenarioError, match="alter links in mid-run"):
+        exported(tables | {"changes": [{"at_s": 2.0, "set": {key: value}}]})
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_carrier_sense_range_becomes_a_sensitivity(exported):
     mac = {"kind": "csma", "capture": True, "carrier_sense_m": 100.0}
     _, _, about = exported(radio(mac=mac, sensitivity_dbm=None))

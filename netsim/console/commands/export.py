@@ -15,6 +15,9 @@ ALSO_CALLED = ("convert", "dump", "save")
 WORLD = ("seed", "horizon_s", "nodes", "mobility", "radio", "link")
 """Tables of a scenario that say what is exported of its world."""
 
+LINKS = ("radio", "link", "nodes")
+"""Tables whose change in mid-run alters links; of `nodes` only powers and rates can change."""
+
 
 def command(
     run: Annotated[Path, typer.Argument(metavar="RUN")],
@@ -126,13 +129,6 @@ def export(
                 f"{run}: its algorithms are in different worlds: [{unlike[0]}] of {at.name} is not "
                 f"that of {folder.name}; name one, such as {folder}"
             )
-    if any(
-        later.radio != scenario.radio or later.link != scenario.link for _, later in scenario.later
-    ):
-        raise ScenarioError(
-            f"{folder}: its [[changes]] alter links in mid-run, which no format tells; export a "
-            "run without them"
-        )
     lies = data_folder(scenario, data)
     streams = Streams(scenario.seed)
     positions_m, track = place_nodes(scenario, streams, lies)
@@ -149,6 +145,11 @@ def export(
         tx_power_dbm=on_air.tx_power_dbm,
         streams=streams,
         heights_m=starting_heights_m(scenario, track),
+        links_change=any(
+            getattr(later, key) != getattr(scenario, key)
+            for _, later in scenario.later
+            for key in LINKS
+        ),
     )
     if simulator is not None:
         played = replays.Run(folder=folder, scenario=scenario, layout=layout)

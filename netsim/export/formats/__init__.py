@@ -57,6 +57,8 @@ class Layout:
         The randomness of the run.
     heights_m : tuple of float
         Of each node; empty: distances are those along the ground.
+    links_change : bool
+        Whether `[[changes]]` alter them in mid-run; places stay what they are.
     remarks : list of str
         Sentences on what of the run a file does not hold; formats add them as they write it, and
         `netsim export` prints them below the file's name.
@@ -75,6 +77,7 @@ class Layout:
     tx_power_dbm: tuple[float, ...]
     streams: Streams
     heights_m: tuple[float, ...] = ()
+    links_change: bool = False
     remarks: list[str] = field(default_factory=list)
     read: set[str] = field(default_factory=set)
 
@@ -110,7 +113,7 @@ class Layout:
         if self.heights_m or isinstance(self.track, HighTrack):
             self.remarks.append("it has places on the plane; heights of nodes are left out")
         if self.track is not None and not isinstance(self.track, StraightTrack):
-            self._remark_on_chords(self.track)
+            self.remark_on_chords(self.track)
         for node in range(self.nodes):
             if self.track is None:
                 x, y = self.positions_m[node].tolist()
@@ -122,13 +125,23 @@ class Layout:
                 places = [(t, self.track.at([node], t)[0]) for t in self.instants_ns()]
                 yield [(t, float(x), float(y)) for t, (x, y) in places]
 
-    def _remark_on_chords(self, track: Track) -> None:
-        """Say how far nodes are from the middle between two samples, half a step after one."""
-        every, off_m = range(self.nodes), 0.0
-        for begin_ns, end_ns in pairwise(self.instants_ns()):
-            ends_m = track.at(every, begin_ns) + track.at(every, end_ns)
-            apart_m = track.at(every, (begin_ns + end_ns) // 2) - ends_m / 2
-            off_m = max(off_m, float(np.hypot(*apart_m.T).max()))
+    def remark_on_chords(self, track: Track) -> None:
+        """Say how far nodes are from the straight line between two samples.
+
+        Straight legs are farthest from it at their turns, others about half a step after a sample.
+        """
+        every, off_m, sampled_ns = range(self.nodes), 0.0, self.instants_ns()
+        if isinstance(track, StraightTrack):
+            for node in every:
+                t_ns, *ways_m = np.array(track.knots(node, self.horizon_ns)).T
+                samples_m = [np.interp(sampled_ns, t_ns, way_m) for way_m in ways_m]
+                drawn_m = [np.interp(t_ns, sampled_ns, sample_m) for sample_m in samples_m]
+                off_m = max(off_m, float(np.hypot(*np.subtract(drawn_m, ways_m)).max()))
+        else:
+            for begin_ns, end_ns in pairwise(sampled_ns):
+                ends_m = track.at(every, begin_ns) + track.at(every, end_ns)
+                apart_m = track.at(every, (begin_ns + end_ns) // 2) - ends_m / 2
+                off_m = max(off_m, float(np.hypot(*apart_m.T).max()))
         if off_m >= _FINEST_M:
             self.remarks.append(
                 f"it has places every {to_s(self.step_ns):g} s (--step), and nodes are up to "
@@ -141,11 +154,26 @@ class Layout:
         Raises
         ------
         ScenarioError
-            If the run has none.
+            If the run has none, or not the same to its end.
         """
         if self.radio is None or self.budget is None:
             raise ScenarioError(f"{self.name}: has no [radio], and this format is one of radios")
+        self.require_lasting_links()
         return self.radio, self.budget
+
+    def require_lasting_links(self) -> None:
+        """Refuse a run whose links are not the same to its end.
+
+        Raises
+        ------
+        ScenarioError
+            If `[[changes]]` alter them.
+        """
+        if self.links_change:
+            raise ScenarioError(
+                f"{self.name}: its [[changes]] alter links in mid-run, which no format of links "
+                "tells; export a run without them"
+            )
 
 
 def formats() -> dict[str, ModuleType]:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from netsim.export.formats import Layout, seconds
+from netsim.topology.mobility import StraightTrack
 
 SUFFIX = ".fcd.xml"
 
@@ -16,6 +17,8 @@ def write(layout: Layout, path: Path) -> None:
         If nodes have no places.
     """
     start_m = [knots[0][1:] for knots in layout.knots()]
+    if isinstance(layout.track, StraightTrack):  # of others `knots` has said it
+        layout.remark_on_chords(layout.track)
     every = range(layout.nodes)
     with path.open("w", encoding="utf-8") as file:
         file.write('<?xml version="1.0" encoding="UTF-8"?>\n<fcd-export>\n')

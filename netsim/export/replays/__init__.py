@@ -14,12 +14,10 @@ from numpy.typing import NDArray
 from netsim.errors import ScenarioError
 from netsim.export.formats import Layout
 from netsim.recording import run_folder
+from netsim.recording.schema import ARRIVED
 from netsim.recording.whole_files import require_place, written_whole
 from netsim.registry import did_you_mean, public_modules
 from netsim.scenario.tables import Scenario
-
-NEVER_SENT = ("busy", "off", "asleep", "withdrawn")
-"""Outcomes of messages of which nothing went out."""
 
 _COLUMNS = ("t_sent_s", "t_done_s", "src", "dst", "bits", "outcome")
 
@@ -37,6 +35,8 @@ class Messages:
     outcome : (M,) str
     left_out : int
         How many of the run are not among them, as nothing of them went out.
+    broadcast : bool
+        Whether some arrived by bits that are counted for another receiver.
     """
 
     t_sent_s: NDArray[np.float64]
@@ -46,6 +46,7 @@ class Messages:
     bytes: NDArray[np.int64]
     outcome: NDArray[np.object_]
     left_out: int
+    broadcast: bool
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -73,12 +74,14 @@ class Run:
         ScenarioError
             If they were not logged, or nothing was sent.
         """
-        rows = run_folder.read(self.folder, "messages", _COLUMNS)
-        if not len(rows["t_sent_s"]):
+        rows = run_folder.read(self.folder, "messages")
+        if not len(rows.get("t_sent_s", ())):
             raise ScenarioError(
                 f"{self.folder}: has no messages; they are logged with [run] log_messages = true"
             )
-        sent = ~np.isin(rows["outcome"].astype(str), NEVER_SENT)
+        bits = rows.get("bits_transmitted", rows["attempts"])  # older runs have none
+        sent = (rows["attempts"] > 0) | (bits > 0)  # some links count bits and no attempts
+        arrived = np.isin(rows["outcome"].astype(str), ARRIVED)
         order = np.lexsort((rows["src"], rows["t_sent_s"]))
         order = order[sent[order]]
         in_order = {name: rows[name][order] for name in _COLUMNS}
@@ -90,6 +93,7 @@ class Run:
             bytes=-(-in_order["bits"].astype(np.int64) // 8),
             outcome=in_order["outcome"],
             left_out=int((~sent).sum()),
+            broadcast=bool((arrived & (bits == 0)).any()),
         )
 
 

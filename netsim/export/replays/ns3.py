@@ -16,6 +16,7 @@ is not in its log, and so not replayed: let a run last until all is through.
 """
 
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,20 @@ from netsim.recording.summary import write_json
 
 RATES_MBPS = (6, 9, 12, 18, 24, 36, 48, 54)
 """Of IEEE 802.11a."""
+SEGMENT_BYTES, TCP_HEADER_BYTES = 1448, 54
+"""Payload of a packet of `star`, and what TCP, IP and PPP add to it."""
 BASIC_HEADER_BYTES = 36
 """Bytes that ns-3 adds to a raw frame: MAC 24, FCS 4, LLC and SNAP 8."""
 NOTICES_ALL_DBM = -1000.0
 """Sensitivity that stands for none."""
+_GAPS = ("slot_s", "sifs_s", "difs_s", "ack_s", "eifs_s")
+"""Times of `mac.csma` whose defaults are those of IEEE 802.11a."""
+_ARQ = {
+    "abort": "after a packet that is given up the rest of its message is sent, too",
+    "harq_chase": "receivers do not combine the attempts at a packet",
+    "none": "packets are acknowledged",
+}
+"""What ns-3 does where a run had another rule of repetition than `hole` and `unlimited`."""
 _ANY_NUMBER = 1_000_000
 _UNLIMITED_BPS = 1e11
 
@@ -58,10 +69,11 @@ def write(run: Run, folder: Path) -> list[str]:
     scenario, layout = run.scenario, run.layout
     if scenario.radio is not None and scenario.link is not None:
         raise ScenarioError(f"{layout.name}: ns-3 replays a [radio] or a [link], not both at once")
+    layout.require_lasting_links()
     messages = run.messages()
     if scenario.radio is not None:
         program = "adhoc"
-        arguments, files, differs = _adhoc(scenario.radio, layout)
+        arguments, files, differs = _adhoc(scenario.radio, run)
     elif scenario.link is not None:
         program = "star"
         arguments, files, differs = _star(scenario.link, run)
@@ -69,8 +81,13 @@ def write(run: Run, folder: Path) -> list[str]:
         raise ScenarioError(f"{layout.name}: has neither [radio] nor [link], and sends nothing")
     if messages.left_out:
         differs.append(f"{messages.left_out} messages of which nothing went out are left out")
-    if (churn := scenario.churn.model_dump()["kind"]) != "none":
-        differs.append(f"nodes are always on; the run had churn {churn}")
+    if messages.broadcast:
+        differs.append("each receiver of a broadcast is sent a message of its own")
+    churning = [scenario.churn, *scenario.nodes.of_groups("churn")]
+    if kinds := _kinds(churning):
+        differs.append(f"nodes are always on; the run had churn {kinds}")
+    if scenario.energy.battery_j or any(scenario.nodes.of_groups("battery_j")):
+        differs.append("batteries are never empty")
     folder.mkdir(parents=True)
     columns = zip(
         messages.t_sent_s.tolist(), messages.src.tolist(), messages.dst.tolist(),
@@ -94,9 +111,9 @@ def write(run: Run, folder: Path) -> list[str]:
     return differs
 
 
-def _adhoc(radio: Radio, layout: Layout) -> tuple[dict[str, Any], dict[str, list[str]], list[str]]:
+def _adhoc(radio: Radio, run: Run) -> tuple[dict[str, Any], dict[str, list[str]], list[str]]:
     """Arguments, files by name and differences of an ad hoc network."""
-    differs: list[str] = []
+    layout, differs = run.layout, list[str]()
     mbps = _mbps(radio, layout.name)
     by_distance = (
         isinstance(radio.path_loss, LogDistance)
@@ -131,7 +148,15 @@ def _adhoc(radio: Radio, layout: Layout) -> tuple[dict[str, Any], dict[str, list
             for k, src, dst in np.argwhere(np.isfinite(gain_db)).tolist()
         ]
     _compare_radio(radio, mbps, differs)
+    if _kinds([radio.sleep, *run.scenario.nodes.of_groups("sleep")]):
+        differs.append("radios never sleep")
     return arguments, files, differs
+
+
+def _kinds(components: Iterable[Any]) -> str:
+    """Kinds of some components, in words; empty: all are "none", or None."""
+    stated = (one.model_dump()["kind"] for one in components if one is not None)
+    return ", ".join(kind for kind in dict.fromkeys(stated) if kind != "none")
 
 
 def _places(layout: Layout) -> list[str]:
@@ -194,10 +219,18 @@ def _compare_radio(radio: Radio, mbps: int, differs: list[str]) -> None:
     else:
         if not radio.mac.capture:
             differs.append("a frame that overlaps others may be received (capture)")
+        other = [key for key in _GAPS if getattr(radio.mac, key) != getattr(Csma(), key)]
+        if other:
+            differs.append(f"{', '.join(other)} are those of 802.11a")
         if (radio.mac.cw_min, radio.mac.stages) != (16, 6):
             differs.append("contention windows are those of 802.11a: 16 to 1,024 slots")
     if radio.power.controlled:
         differs.append("every frame is sent with full power")
+    arq = radio.arq.model_dump()["kind"]
+    if arq not in ("hole", "unlimited"):
+        differs.append(_ARQ.get(arq, f"frames are repeated as 802.11 has it, not by arq {arq}"))
+    if (kind := radio.routing.model_dump()["kind"]) != "none":
+        differs.append(f"messages go to their receivers directly; the run had routing {kind}")
     if radio.broadcast.rounds > 1:
         differs.append("a broadcast is sent once")
     if radio.packet_header_bytes < BASIC_HEADER_BYTES:
@@ -218,8 +251,6 @@ def _compare_radio(radio: Radio, mbps: int, differs: list[str]) -> None:
         differs.append("noise is that of 290 K")
     if radio.ttl_s is not None:
         differs.append(f"no message is given up after ttl_s = {radio.ttl_s:g}")
-    if radio.sleep.model_dump()["kind"] != "none":
-        differs.append("radios never sleep")
     if radio.bursts is not None:
         differs.append("there are no bursts of losses")
     if not isinstance(radio.packet_error, Ofdm80211PacketError):
@@ -246,6 +277,13 @@ def _star(wire: Wire, run: Run) -> tuple[dict[str, Any], dict[str, list[str]], l
         differs.append("connections start slowly, which [link] slow_start plays")
     if wire.sharing != "max_min":
         differs.append("messages share links; the run sent them one after the other")
+    if (wire.packet_payload_bytes, wire.packet_header_bytes) != (SEGMENT_BYTES, TCP_HEADER_BYTES):
+        differs.append(
+            f"packets have {SEGMENT_BYTES} bytes of payload and {TCP_HEADER_BYTES} of headers, not "
+            "[link] packet_payload_bytes and packet_header_bytes"
+        )
+    if wire.forwarding != "pipelined":
+        differs.append("links pass messages on packet by packet, not as a whole")
     if wire.loss or wire.bursts is not None:
         differs.append("packets are lost where queues overflow, and nowhere else")
     if wire.jitter_s:
