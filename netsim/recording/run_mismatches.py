@@ -111,7 +111,8 @@ def _data_keys(known: Mapping[str, _Origin]) -> list[str]:
             {label: table.get(key) for label, table in tables.items()},
         )
     named = [*found[:NAMED], *([f"and {len(found) - NAMED} more keys of [data]"] * _over(found))]
-    return [*unread, *named]
+    some_have_it = any((one.run / "scenario.toml").exists() for one in known.values())
+    return [*(unread if len(known) > 1 and some_have_it else []), *named]
 
 
 def _over(found: Sequence[str]) -> int:
