@@ -48,7 +48,7 @@ _ARQ = {
     "harq_chase": "receivers do not combine the attempts at a packet",
     "none": "packets are acknowledged",
 }
-"""What ns-3 does where a run had another rule of repetition than `hole` and `unlimited`."""
+"""The conduct of ns-3 where a run repeated by another rule than `hole` and `unlimited`."""
 _ANY_NUMBER = 1_000_000
 _UNLIMITED_BPS = 1e11
 
