@@ -17,10 +17,10 @@ another address: some are off by a hundred times what rounding is, and none of i
 
 from __future__ import annotations
 
-import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 from weakref import WeakKeyDictionary
 from weakref import ref as weak
@@ -45,7 +45,7 @@ from netsim.learning import optimizers
 from netsim.learning.architecture import Architecture
 from netsim.learning.divergence import Divergences
 from netsim.learning.global_draws import mask_seed, seeded
-from netsim.learning.hidden_state import changed_names, hidden_reals, hidden_state, overwritten
+from netsim.learning.hidden_state import changed_names, hidden_reals, hidden_state, read_reals
 from netsim.learning.jobs import Batches, Job, JobFailedError, Optimizer
 from netsim.learning.minibatches import Rows
 from netsim.learning.refs import Cell, Ref
@@ -57,10 +57,6 @@ STEPS, TRIES = SAMPLE_STEPS, 3
 
 NUDGES = 3
 """Starts with other last bits from which the loop is run where the sequential backend differs."""
-
-PROBES = (1e30, -1e30, math.nan)
-"""Values that are written over real numbers which passes change, to find out whether they read
-them."""
 
 LOOKED_AT = 4
 """Samples whose outputs are compared."""
@@ -196,7 +192,9 @@ class Comparison:
                     again = self._backend_outcome(backend, attempt)
                     after = hidden_state(module)
                     self._changing = changed_names(before, after)
-                    self._changing += self._read(backend, attempt, again, reals)
+                    self._changing += read_reals(
+                        module, reals, partial(self._backend_outcome, backend, attempt)
+                    )
                     difference = describe_difference(self._architecture, again, first, self.start)
             except JobFailedError as failure:
                 error = failure.__cause__
@@ -208,23 +206,6 @@ class Comparison:
             if difference is None:
                 return None
         return difference
-
-    def _read(
-        self, backend: Runs, attempt: int, known: Outcome, before: Mapping[str, Tensor]
-    ) -> list[str]:
-        """Names of real numbers that passes change and read: another value gives another outcome.
-
-        An attribute that is written before it is read harms nobody.
-        """
-        now = hidden_reals(self._architecture.module)
-        other = [n for n, t in now.items() if n in before and not _equal(t, before[n])]
-        for value in PROBES if other else ():
-            with overwritten([now[n] for n in other], value):
-                outcome = self._backend_outcome(backend, attempt)
-            pairs = zip(outcome, known, strict=True)
-            if not all(_equal(mine, theirs) for mine, theirs in pairs):
-                return other
-        return []
 
     def _fresh_architecture(self, dtype: torch.dtype | None = None) -> Architecture:
         """A module that nothing has touched, and its layout; in other numbers than the model's."""
@@ -417,11 +398,6 @@ def plain_step(
             velocities[parameter] = moved
         with torch.no_grad():
             parameter.sub_(SAMPLE_RATE * moved)
-
-
-def _equal(one: Tensor, other: Tensor) -> bool:
-    """Return whether two tensors are the same, NaN included."""
-    return one.shape == other.shape and torch.equal(one.nan_to_num(), other.nan_to_num())
 
 
 def _num_real(a: Architecture) -> int:

@@ -13,6 +13,7 @@ from netsim.learning.architecture import Architecture
 from netsim.learning.columns import columns_before, number_of
 from netsim.learning.divergence import Divergences
 from netsim.learning.global_draws import mask_seed, seeded
+from netsim.learning.hidden_state import FirstCalls
 from netsim.learning.jobs import BatchKey, Job
 from netsim.learning.refs import Ref
 from netsim.learning.shards import Batch, Shards
@@ -34,11 +35,13 @@ class Plain:
     ----------
     divergences : Divergences
         To be told of every training.
+    first_calls : FirstCalls
+        Of functions that are given a model's module.
     """
 
     def __init__(self, shards: Shards, streams: Streams) -> None:
         self.shards, self.streams = shards, streams
-        self.divergences = Divergences()
+        self.divergences, self.first_calls = Divergences(), FirstCalls()
         self._scratch: dict[int, Tensor] = {}
 
     def scratch(self, length: int, like: Tensor) -> Tensor:

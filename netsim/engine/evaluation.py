@@ -17,6 +17,7 @@ from netsim.engine.assembly import Learning
 from netsim.engine.scores import SPLITS, Metrics, Pass, Scores
 from netsim.errors import ComputeError, NetsimError, ProtocolError, is_out_of_memory
 from netsim.learning.functions import place_of, require_unchanged, tensor_versions
+from netsim.learning.hidden_state import FirstCalls
 from netsim.learning.minibatches import Rows
 from netsim.learning.refs import Ref
 from netsim.learning.scheduler import Scheduler
@@ -107,7 +108,7 @@ class Evaluator:
         self._known: dict[tuple[int, str], tuple[tuple[int, Identity], Metrics]] = {}
         self.means: Mapping[str, float] = {}
         self.main_values: Mapping[int, float] = {}
-        self._names = set[str]()
+        self._first_calls, self._names = FirstCalls(), set[str]()
         self._counts: Mapping[str, int] = {}
         self.time_ns = 0
         self.wall_s = 0.0
@@ -335,13 +336,19 @@ class Evaluator:
         architecture, predict = publication.ref.architecture, publication.predict
         assert architecture is not None
         assert predict is not None
-        model = architecture.bind(publication.ref.tensor().clone())  # which it may adapt
         given = [g.tensor() if isinstance(g, Ref) else g for g in publication.given]
         x = self._shards.x[torch.from_numpy(rows).to(self._shards.x.device)]
         read = [one for one in given if isinstance(one, Tensor)]
         before = tensor_versions(read)
-        with seeded_inference(architecture):
-            outputs: Tensor = predict(model, x, *given)
+
+        def predicted() -> Tensor:
+            model = architecture.bind(publication.ref.tensor().clone())  # which it may adapt
+            with seeded_inference(architecture):
+                found: Tensor = predict(model, x, *given)
+            return found
+
+        with self._first_calls.looked_at(predict, architecture.module, lambda: [predicted()]):
+            outputs = predicted()
         require_unchanged(predict, read, before)
         shape = tuple(outputs.shape)
         wanted = len(rows), architecture.num_outputs

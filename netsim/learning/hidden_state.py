@@ -8,16 +8,23 @@ functions name.
 
 from __future__ import annotations
 
+import math
 import random
 import types
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
+
+from netsim.learning.functions import WrittenInPlaceError, place_of
+
+PROBES = (1e30, -1e30, math.nan)
+"""Values that are written over real numbers which passes change, to find out whether they read
+them."""
 
 _OF_TORCH = {"training", *vars(nn.Module())}
 """Attributes of every module."""
@@ -30,6 +37,9 @@ _DEEP = 4
 
 _FOREIGN = ("torch", "numpy", "netsim", "builtins", "typing", "logging", "threading", "warnings")
 """Packages whose functions and objects keep nothing of a user's."""
+
+_LOOKS = 3
+"""Calls of a function with a module that are looked at: what the first makes, the second finds."""
 
 
 def hidden_state(module: nn.Module) -> dict[str, object]:
@@ -78,6 +88,76 @@ def overwritten(tensors: Iterable[torch.Tensor], value: float) -> Iterator[None]
             tensor.copy_(values)
 
 
+def read_reals(
+    module: nn.Module, before: dict[str, torch.Tensor], again: Callable[[], Iterable[torch.Tensor]]
+) -> list[str]:
+    """Names of real numbers that passes change and read: another value gives another outcome.
+
+    An attribute that is written before it is read harms nobody.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+    before : dict of str to torch.Tensor
+        Copies of its `hidden_reals` before the passes.
+    again : callable
+        The same pass again, and its results.
+    """
+    now = hidden_reals(module)
+    other = [n for n, t in now.items() if n in before and not _same_numbers(t, before[n])]
+    known = list(again()) if other else []
+    for value in PROBES if other else ():
+        with overwritten([now[n] for n in other], value):
+            found = list(again())
+        if not all(map(_same_numbers, found, known)):
+            return other
+    return []
+
+
+class FirstCalls:
+    """First calls of functions that are given modules: these must keep nothing on them."""
+
+    def __init__(self) -> None:
+        self._calls = Counter[tuple[Callable[..., Any], int]]()
+
+    @contextmanager
+    def looked_at(
+        self,
+        function: Callable[..., Any],
+        module: nn.Module,
+        again: Callable[[], Iterable[torch.Tensor]],
+    ) -> Iterator[None]:
+        """Look before and after a call, or several of one node.
+
+        Parameters
+        ----------
+        function : callable
+        module : torch.nn.Module
+        again : callable
+            Calls it once more, in the same way at each time.
+
+        Raises
+        ------
+        WrittenInPlaceError
+            Naming the function and the attribute.
+        """
+        key = (function, id(module))
+        if self._calls[key] == _LOOKS:
+            yield
+            return
+        before = hidden_state(module)
+        reals = {name: tensor.clone() for name, tensor in hidden_reals(module).items()}
+        yield
+        changed = changed_names(before, hidden_state(module))
+        changed = changed or read_reals(module, reals, again)
+        if changed:
+            raise WrittenInPlaceError(
+                f"{place_of(function)} changes {changed[0]} of the model, and a run has one module "
+                "for all nodes; keep it on the node, and give it to the function as an argument"
+            )
+        self._calls[key] += 1
+
+
 def _found_in(module: nn.Module) -> _StateValues:
     found = _StateValues()
     for name, part in module.named_modules():
@@ -102,6 +182,11 @@ def changed_names(before: dict[str, object], after: dict[str, object]) -> list[s
         Of `hidden_state`.
     """
     return [name for name, value in before.items() if name in after and after[name] != value]
+
+
+def _same_numbers(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Return whether two tensors are the same, nan included."""
+    return one.shape == other.shape and torch.equal(one.nan_to_num(), other.nan_to_num())
 
 
 def _is_foreign(thing: Any) -> bool:
@@ -168,6 +253,8 @@ def _reals(value: Any) -> torch.Tensor | None:
     if not isinstance(value, torch.Tensor) or isinstance(value, nn.Parameter):
         return None
     if value.layout is not torch.strided or not value.is_floating_point():
+        return None
+    if torch._C._functorch.is_functorch_wrapped_tensor(value):  # of a `vmap` that has ended
         return None
     is_expanded = any(n > 1 and not s for n, s in zip(value.shape, value.stride(), strict=True))
     return None if is_expanded or value.is_inference() else value.data

@@ -109,3 +109,87 @@ def test_a_prediction_that_fails_is_told_with_node_and_time(learn):
 
     with pytest.raises(NetsimError, match=r"node 0 at 0 s: publish: predicts_nothing .*KeyError"):
         learn(process)
+
+
+# -- what is kept on the module, which all nodes share ---------------------------------------------
+
+
+def _counts(model):
+    model.calls = getattr(model, "calls", 0) + 1
+    return model.calls
+
+
+def _centre(model, outputs):
+    centre = getattr(model, "centre", torch.zeros(()))
+    model.centre = 0.9 * centre + 0.1 * outputs.detach().mean()
+    return model.centre
+
+
+def loss_that_counts(model, batch, learned):
+    return F.cross_entropy(model(batch.x), batch.y) / _counts(model)
+
+
+def loss_that_keeps_a_mean(model, batch, learned):
+    outputs = model(batch.x)
+    return F.cross_entropy(outputs, batch.y) + (outputs - _centre(model, outputs)).square().mean()
+
+
+def measure_that_counts(model, batch):
+    return model(batch.x).sum() * _counts(model)
+
+
+def predict_that_counts(model, x):
+    return model(x) * _counts(model)
+
+
+def predict_that_keeps_a_mean(model, x):
+    outputs = model(x)
+    return outputs - _centre(model, outputs)
+
+
+def _play(learn, fn, backend):
+    def process(node, found):
+        theta = node.initial()
+        for _ in range(4):
+            if fn.__name__.startswith("loss"):
+                theta = (yield node.train(theta, steps=2, loss=fn)).theta
+            elif fn.__name__.startswith("predict"):
+                node.publish(node.mix([theta, node.initial()], [0.5, 0.5]), "own", predict=fn)
+            else:
+                found.result = node.measure(fn, theta)
+            found.theta = theta
+            yield node.sleep(40.0)
+
+    return learn(process, run={"backend": backend})
+
+
+@pytest.mark.parametrize("backend", ["sequential", "stacked", "native"])
+@pytest.mark.parametrize(
+    ("fn", "kept"),
+    [
+        (loss_that_counts, "calls"),
+        (loss_that_keeps_a_mean, "centre"),
+        (measure_that_counts, "calls"),
+        (predict_that_counts, "calls"),
+        (predict_that_keeps_a_mean, "centre"),
+    ],
+)
+def test_a_function_that_keeps_something_on_the_model_is_refused(learn, fn, kept, backend):
+    name = fn.__name__
+    with pytest.raises(NetsimError, match=rf"node 0 at .*{name}.* changes {kept} of the model"):
+        _play(learn, fn, backend)
+
+
+def loss_that_leaves_what_nobody_reads(model, batch, learned):
+    model.last = model(batch.x)
+    return F.cross_entropy(model.last, batch.y)
+
+
+def loss_that_leaves_nothing(model, batch, learned):
+    return F.cross_entropy(model(batch.x), batch.y)
+
+
+@pytest.mark.parametrize("backend", ["sequential", "stacked", "native"])
+def test_what_is_written_before_it_is_read_harms_nobody(learn, backend):
+    found = _play(learn, loss_that_leaves_what_nobody_reads, backend)
+    assert torch.equal(found.theta, _play(learn, loss_that_leaves_nothing, backend).theta)

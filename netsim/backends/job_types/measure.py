@@ -20,6 +20,7 @@ from netsim.learning.functions import (
     require_unchanged,
     tensor_versions,
 )
+from netsim.learning.hidden_state import FirstCalls
 from netsim.learning.jobs import Job
 from netsim.learning.shards import Batch
 from netsim.learning.transfer import to_device
@@ -52,6 +53,17 @@ class Measure:
 @torch.no_grad()
 def _run_one(job: Job[Measure], plain: Plain) -> Sequence[Tensor]:
     """Evaluate the function on one model."""
+    architecture = job.inputs[0].architecture
+    assert architecture is not None
+
+    def evaluated() -> Sequence[Tensor]:
+        return _evaluate(job, plain)
+
+    with plain.first_calls.looked_at(job.work.function, architecture.module, evaluated):
+        return evaluated()
+
+
+def _evaluate(job: Job[Measure], plain: Plain) -> Sequence[Tensor]:
     work = job.work
     model, *given = job.inputs
     values = [r.tensor() for r in given]
@@ -80,6 +92,7 @@ def _prepare(_: Signature, jobs: Sequence[Job[Measure]], resources: Resources) -
     """The function under `vmap`."""
     work, architecture = jobs[0].work, jobs[0].inputs[0].architecture
     assert architecture is not None
+    first = resources.made_once(FirstCalls, FirstCalls)
 
     def run(some: Sequence[Job[Measure]], _: int) -> None:
         shards = resources.shards
@@ -90,7 +103,12 @@ def _prepare(_: Signature, jobs: Sequence[Job[Measure]], resources: Resources) -
             torch.stack([job.inputs[i].tensor() for job in some])
             for i in range(len(some[0].inputs))
         ]
-        values = functional.measure(architecture, work.function, work.given, samples, inputs)
+
+        def measured() -> Sequence[Tensor]:
+            return functional.measure(architecture, work.function, work.given, samples, inputs)
+
+        with first.looked_at(work.function, architecture.module, measured):
+            values = measured()
         resources.fill(some, [[value] for value in values])
 
     return Call(run, len(jobs))

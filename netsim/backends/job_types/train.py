@@ -88,6 +88,32 @@ class Train(NamedTuple):
 
 def _run_one(job: Job[Train], plain: Plain) -> Sequence[Tensor]:
     """Step after step, with autograd."""
+    loss_of, architecture = job.work.loss, job.inputs[0].architecture
+    if loss_of is None or architecture is None:
+        return _steps(job, plain)
+    module = plain.bound_layout(architecture).module
+    with plain.first_calls.looked_at(loss_of, module, lambda: [_first_loss(job, plain)]):
+        return _steps(job, plain)
+
+
+@torch.no_grad()
+def _first_loss(job: Job[Train], plain: Plain) -> Tensor:
+    """An own loss of the first minibatch, before any step."""
+    work, (theta, *others) = job.work, (r.tensor() for r in job.inputs)
+    architecture = job.inputs[0].architecture
+    assert architecture is not None
+    assert work.loss is not None
+    given = fill_slots(work.given, others[: work.num_given])
+    learned = dict(zip(work.learn, others[work.num_given :], strict=False))
+    model = plain.bound_layout(architecture).bind(theta.clone(), training=True)
+    key = next(iter(work.batches.keys()))
+    (batch,) = plain.batches([key], uniforms_of(work.loss))
+    with plain.masks(architecture.is_random, key):
+        value: Tensor = work.loss(model, batch, learned, *given)
+    return value
+
+
+def _steps(job: Job[Train], plain: Plain) -> Sequence[Tensor]:
     work = job.work
     theta, *others = (r.tensor() for r in job.inputs)
     architecture = job.inputs[0].architecture

@@ -18,6 +18,8 @@ from netsim.learning.functional_call import call_with
 from netsim.learning.functions import fill_slots, require_unchanged, tensor_versions
 from netsim.learning.shards import Batch
 
+is_of_lanes = torch._C._functorch.is_functorch_wrapped_tensor
+
 
 class ModelFunction(nn.Module):
     """A function of a model as a module, for `call_with` with a lane's tensors."""
@@ -27,7 +29,15 @@ class ModelFunction(nn.Module):
         self.model, self.function = model, function
 
     def forward(self, *args: Any) -> Any:
-        return self.function(self.model, *args)
+        attributes = vars(self.model)
+        before = dict(attributes)
+        try:
+            return self.function(self.model, *args)
+        finally:  # no tensor of a lane outlives the call
+            for name, value in list(attributes.items()):
+                if isinstance(value, Tensor) and is_of_lanes(value):
+                    del attributes[name]
+                    attributes |= {name: before[name]} if name in before else {}
 
 
 def tensors_of(architecture: Architecture, row: Tensor) -> dict[str, Tensor]:
