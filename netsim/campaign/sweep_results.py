@@ -202,7 +202,7 @@ def left_out(folder: Path) -> list[str]:
         warned = limit_lines(warned_in(folder, done), NAMED)
         return [
             f"trials: {counts or 'none'}; {TRIALS} lists them",
-            *changed_in(folder, done),
+            *changed_in(folder, done, played_points(folder)),
             *warned,
         ]
     swept = design(folder, sweep, raw.get("seed", 0), _algorithms_of(raw))
@@ -224,7 +224,7 @@ def remarks(folder: Path, swept: "SweepDesign") -> list[str]:
     """Sentences on what ended runs of a sweep do not share, keys without effect, and warnings."""
     done = _done(folder)
     warned = limit_lines(warned_in(folder, done), NAMED)
-    return changed_in(folder, done) + unmoved_in(swept.points, done) + warned
+    return changed_in(folder, done, swept.points) + unmoved_in(swept.points, done) + warned
 
 
 def _done(folder: Path) -> list[Path]:

@@ -361,8 +361,8 @@ class Sweep(Run):
         return warned_in(self.folder, [run.folder for run in self._opened()])
 
     def _unlike(self) -> list[str]:
-        folders = [run.folder for run in self._opened()]
-        return changed_in(self.folder, folders) + unmoved_in(self.design.points, folders)
+        folders, points = [run.folder for run in self._opened()], self.design.points
+        return changed_in(self.folder, folders, points) + unmoved_in(points, folders)
 
     @property
     def points(self) -> pd.DataFrame:

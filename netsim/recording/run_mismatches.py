@@ -10,6 +10,7 @@ from typing import Any
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import run_folder
 from netsim.recording.forms import leaves
+from netsim.units import is_number
 
 NAMED = 4
 """So many values are named, each with a run that has it, and so many differences of one sort."""
@@ -52,7 +53,9 @@ def made_unlike(runs: Sequence[Path], labels: Sequence[str], is_varied: bool = F
     return found
 
 
-def changed_in(sweep: Path, runs: Sequence[Path]) -> list[str]:
+def changed_in(
+    sweep: Path, runs: Sequence[Path], points: Mapping[str, Mapping[str, Any]]
+) -> list[str]:
     """Sentences on files and sources that changed between the runs of a sweep, and on copies.
 
     Parameters
@@ -61,20 +64,73 @@ def changed_in(sweep: Path, runs: Sequence[Path]) -> list[str]:
         Its folder.
     runs : sequence of Path
         Folders in it, of runs that have ended.
+    points : mapping of str to mapping
+        By label, which is the point's folder, the swept keys and their values.
     """
     names = [run.relative_to(sweep).as_posix() for run in runs]
     copied = [
-        f"{name} is a run of seed {seed}, and is counted as one of another: take it away, and "
+        f"{name} is a run of {other}, and is counted as one of another: take it away, and "
         f"netsim resume {one_line(sweep)} plays the right one"
         for name, run in zip(names, runs, strict=True)
-        if (seed := run_folder.summary(run).get("seed")) is not None
-        and run.parent.name != f"seed-{seed}"
+        if (other := _other_seed(run) or _other_point(run, points))
     ]
     return copied[:NAMED] + [
         f"{difference}: differences between runs may be of these; play the sweep in a new folder "
         "to be sure"
         for difference in made_unlike(runs, names, is_varied=True)
     ]
+
+
+def _other_seed(run: Path) -> str | None:
+    """The seed of a run that lies where one of another seed belongs."""
+    seed = run_folder.summary(run).get("seed")
+    return None if seed is None or run.parent.name == f"seed-{seed}" else f"seed {seed}"
+
+
+def _other_point(run: Path, points: Mapping[str, Mapping[str, Any]]) -> str | None:
+    """A swept key and its value in a run that lies at a point with another value.
+
+    Only values that are certainly of another point count: a run's scenario may write one in
+    another way than the sweep does.
+    """
+    try:
+        tables = run_folder.scenario_tables(run)
+    except ScenarioError:
+        return None
+    label = run.parent.parent.name
+    for key, value in points.get(label, {}).items():
+        there = _value_at(tables, key)
+        others = (values[key] for values in points.values() if key in values)
+        if there is None or _is_part(value, there):
+            continue
+        if (is_number(there) and is_number(value)) or any(_is_part(v, there) for v in others):
+            return f"{key} = {one_line(there)}"
+    return None
+
+
+def _value_at(tables: Mapping[str, Any], key: str) -> Any:
+    """The value of a dotted key in a scenario of one algorithm; None without any."""
+    first, *path = key.split(".")
+    value = tables.get(first)
+    if first == "algorithm" and path:
+        name, *path = path
+        value = value if isinstance(value, Mapping) and value.get("name") == name else None
+    for step in path:
+        if isinstance(value, list):
+            named = [one for one in value if isinstance(one, Mapping) and one.get("name") == step]
+            value = named[0] if named else None
+        else:
+            value = value.get(step) if isinstance(value, Mapping) else None
+    return value
+
+
+def _is_part(value: Any, whole: Any) -> bool:
+    """Return whether a value is what stands elsewhere, tables there having more keys."""
+    if isinstance(value, Mapping) and isinstance(whole, Mapping):
+        return all(key in whole and _is_part(one, whole[key]) for key, one in value.items())
+    if isinstance(value, list | tuple) and isinstance(whole, list | tuple):
+        return len(value) == len(whole) and all(map(_is_part, value, whole))
+    return bool(value == whole)
 
 
 class _Origin:

@@ -4,9 +4,11 @@ import json
 import shutil
 
 import pytest
+import tomli_w
 
 from netsim.console.commands import plot
 from netsim.errors import ScenarioError
+from netsim.recording.run_mismatches import changed_in
 from netsim.views import (
     Ask,
     accuracy,
@@ -219,11 +221,51 @@ def test_a_copied_run_is_not_taken_for_one_more_seed_without_a_word(sweep):
     tables = SweepTables(sweep.folder, SweepDesign(VALUES, (0, 1, 2)))
     notices = sweep_page.content(tables)["runs"][0]["notices"]
     assert [line.partition(",")[0] for line in notices if "counted as one of another" in line] == [
-        "A/seed-2/dpsgd is a run of seed 0",
-        "A/seed-2/local is a run of seed 0",
+        "a/seed-2/dpsgd is a run of seed 0",
+        "a/seed-2/local is a run of seed 0",
     ]
     notices = sweep_page.content(sweep)["runs"][0]["notices"]
     assert not any("counted as one" in line for line in notices)
+
+
+def _of_value(sweep, label, tables):
+    for run in (sweep.folder / label).glob("seed-*/*"):
+        algorithm = {"algorithm": {"kind": run.name, "name": run.name, "lr": 3}}
+        (run / "scenario.toml").write_text(tomli_w.dumps(algorithm | tables))
+
+
+@pytest.mark.parametrize(
+    ("values", "tables", "told"),
+    [
+        ({"a": 1, "b": 3}, {"x": {"y": 3.0}}, "x.y = 3.0"),
+        ({"a": 1, "b": 3}, {"x": {"y": 7}}, "x.y = 7"),  # of another sweep
+        ({"a": 1, "b": 3}, {"x": {"y": 1.0}}, None),
+        ({"a": 1, "b": 3}, {}, None),
+        ({"a": "here.csv", "b": "b.csv"}, {"x": {"y": "/there/here.csv"}}, None),
+        ({"a": "here.csv", "b": "b.csv"}, {"x": {"y": "b.csv"}}, "x.y = b.csv"),
+        ({"a": {"k": "p"}, "b": {"k": "q"}}, {"x": {"y": {"k": "p", "more": 1}}}, None),
+        ({"a": {"k": "p"}, "b": {"k": "q"}}, {"x": {"y": {"k": "q", "more": 1}}}, "x.y = "),
+        ({"a": [1, 2], "b": [3]}, {"x": {"y": [3.0]}}, "x.y = [3.0]"),
+        ({"a": True, "b": False}, {"x": {"y": False}}, "x.y = False"),
+    ],
+)
+def test_a_run_at_the_place_of_another_point_is_told(sweep, values, tables, told):
+    points = {label: {"x.y": value} for label, value in values.items()}
+    _of_value(sweep, "a", tables)
+    notices = SweepTables(sweep.folder, SweepDesign(points, (0, 1)))
+    lines = sweep_page.content(notices)["runs"][0]["notices"]
+    lines = [line for line in lines if "counted as one of another" in line]
+    assert bool(lines) == (told is not None)
+    assert all(line.startswith("a/seed-") and told in line for line in lines)
+
+
+def test_a_key_of_one_algorithm_tells_nothing_of_the_others(sweep):
+    points = {"a": {"algorithm.dpsgd.lr": 1}, "b": {"algorithm.dpsgd.lr": 3}}
+    _of_value(sweep, "a", {})
+    found = changed_in(sweep.folder, sorted(sweep.folder.glob("a/seed-*/*")), points)
+    assert [line.partition(" is a run of ")[::2] for line in found] == [
+        (f"a/seed-{seed}/dpsgd", found[0].partition(" is a run of ")[2]) for seed in (0, 1)
+    ]
 
 
 def test_an_algorithm_of_which_no_run_has_ended_is_named(sweep):

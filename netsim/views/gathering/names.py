@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from netsim.errors import one_line
 from netsim.recording.main_metric import is_share
 from netsim.recording.summary_fields import MEASURES
 from netsim.registry import TAGS
@@ -146,3 +147,9 @@ def _words(name: str) -> str:
         w.upper() if len(w) > 1 and w.isalpha() and not set(w.lower()) & set("aeiouy") else w
         for w in parts
     )
+
+
+def full_stop(line: str) -> str:
+    """A line as a sentence: a capital, unless it begins with a path, and a full stop."""
+    is_path = "/" in line.partition(" ")[0]
+    return one_line(f"{line[:1] if is_path else line[:1].upper()}{line[1:]}.")

@@ -14,6 +14,7 @@ from netsim.recording.summary_fields import divergence
 from netsim.recording.verified_files import require_tables
 from netsim.scenario.labels import shown
 from netsim.views import Ask, Shown, View, on_page
+from netsim.views.gathering.names import full_stop
 from netsim.views.render.page import marks
 from netsim.views.render.page.html import write
 
@@ -94,7 +95,7 @@ def _notices(run: RunFolder, is_live: bool) -> list[str]:
     if not run.messages and run.metrics and not plays:
         found.append("No table of messages: [run] log_messages is false, or it was not written.")
     if notice := divergence(run.summary):
-        found.append(one_line(f"{notice[:1].upper()}{notice[1:]}."))
+        found.append(full_stop(notice))
     found += _changes(run.summary.get("changes"))
     said = (*run.environment.get("assumptions", ()), *run.summary.get("warnings", ()))
     found += [one_line(warning) for warning in said]
@@ -142,14 +143,14 @@ def content(
         runs = [RunFolder(folder, faults=[]) for folder in folders]
         summaries = [run.summary for run in runs]
         unequal = run_warnings.unequal_steps_of(summaries)
-        notices = [] if unequal is None else [one_line(f"{unequal[:1].upper()}{unequal[1:]}.")]
+        notices = [] if unequal is None else [full_stop(unequal)]
         notices += [
             one_line(f"{entry.label}: {warning}")
             for entry, summary in zip(entries, summaries, strict=True)
             for warning in summary.get("warnings", ())
         ]
         unlike = made_unlike(folders, [entry.label for entry in entries])
-        notices += [one_line(f"{notice[:1].upper()}{notice[1:]}.") for notice in unlike]
+        notices += [full_stop(notice) for notice in unlike]
         entries.insert(0, Entry("all, compared", heading, notices, panels=_compared(runs)))
     first = [*(f"{notice}." for notice in missing), *entries[0].notices]
     entries[0] = replace(entries[0], notices=first)

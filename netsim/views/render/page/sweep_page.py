@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-from netsim.errors import one_line
 from netsim.recording.keys_without_effect import unmoved_in
 from netsim.recording.run_mismatches import changed_in
 from netsim.recording.run_warnings import warned_in
 from netsim.views import on_page
+from netsim.views.gathering.names import full_stop
 from netsim.views.gathering.sweep_tables import SweepTables
 from netsim.views.render.page.html import write
 from netsim.views.render.page.run_page import sections
@@ -28,10 +28,10 @@ def content(sweep: SweepTables) -> dict[str, Any]:
         panels = first | panels
     name = str(sweep.runs[0].summary.get("name", sweep.folder.name))
     notices = [] if sweep.trials else _missing(sweep)
-    folders = [one.folder for one in sweep.runs]
-    remarks = changed_in(sweep.folder, folders) + unmoved_in(sweep.design.points, folders)
+    folders, points = [one.folder for one in sweep.runs], sweep.design.points
+    remarks = changed_in(sweep.folder, folders, points) + unmoved_in(points, folders)
     remarks += warned_in(sweep.folder, folders)
-    notices += [one_line(f"{line[:1].upper()}{line[1:]}.") for line in remarks]
+    notices += [full_stop(line) for line in remarks]
     run = {"label": name, "notices": notices, "panels": panels}
     return {"kind": "sweep", "title": f"{name} · sweep", "runs": [run]}
 
