@@ -83,7 +83,7 @@ def described(error: ErrorDetails, draft: Draft, schema: dict[str, Any]) -> str:
         entries = "entry" if context[key] == 1 else "entries"
         what = f"must have {side} {context[key]} {entries}, not {context['actual_length']}"
     elif kind == "string_pattern_mismatch":
-        what = "may hold letters, digits, and . _ - = after the first (it names a folder)"
+        what = "may hold letters of ASCII, digits, and . _ - = after the first (it names a folder)"
     elif kind in ("value_error", "assertion_error"):
         what = str(context.get("error", error["msg"]))
     else:

@@ -50,7 +50,18 @@ def test_what_is_exported_of_an_unfinished_run_says_so(netsim, run):
     (run / "done" / "status.json").write_text('{"state": "interrupted", "virtual_s": 3.0}')
     result = netsim("export", "done", "--as", "timeline", "--out", "t")
     assert result.exit_code == 0
-    assert result.stderr == "t: the run is not done (interrupted): as far as it came\n"
+    assert result.stderr.splitlines()[0] == (
+        "t: the run is not done (interrupted): as far as it came"
+    )
+
+
+def test_a_timeline_names_what_the_run_did_not_record(netsim, run):
+    result = netsim("export", "done", "--as", "timeline", "--out", "t")
+    told = {
+        line.partition(" shows no ")[2].partition(",")[0] for line in result.stderr.splitlines()
+    }
+    missing = {t for t in ("intervals", "messages", "wakes") if not (run / "done" / t).exists()}
+    assert told == missing != set()
 
 
 @pytest.mark.parametrize("form", ["gains", "ns2", "timeline"])

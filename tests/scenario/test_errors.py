@@ -102,7 +102,7 @@ def test_a_mistake_is_told_in_the_words_of_the_file(errors, base, added, expecte
         ('kind = "plain"', "mu1 = 1", "[algorithm] kind: is required: one of KNOWN"),
         ('kind = "plain"', 'kind = "plain"\nmu_1 = 1', '[algorithm] mu_1 = 1: is not a key of this table; did you mean "mu1"?'),
         ('kind = "plain"', 'kind = "plain"\nmu1 = 0', "[algorithm] mu1 = 0: must be greater than 0"),
-        ('kind = "plain"', 'kind = "plain"\nname = "../x"', '[algorithm] name = "../x": may hold letters, digits, and . _ - = after the first (it names a folder)'),
+        ('kind = "plain"', 'kind = "plain"\nname = "../x"', '[algorithm] name = "../x": may hold letters of ASCII, digits, and . _ - = after the first (it names a folder)'),
         ('[algorithm]\nkind = "plain"', "", "algorithm: is required"),
         ('[algorithm]\nkind = "plain"', "[[algorithm]]\nkind = 'plain'\n[[algorithm]]\nkind = 'plain'", '[algorithm] name = "plain": two algorithms have this name; give one another with the key name'),
         ('[algorithm]\nkind = "plain"', "[[algorithm]]\nkind = 'plain'\n[[algorithm]]\nkind = 'plain'\nname = 'b'\nmu1 = 'x'", '[algorithm.b] mu1 = "x": must be a number'),

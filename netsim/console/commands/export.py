@@ -114,7 +114,8 @@ def export(
         folder = _only(begun_folders(run), run)
         state = status.read(folder).get("state", "done")
         cut = [] if state == "done" else [f"the run is not done ({state}): as far as it came"]
-        return formats.write_run(folder, form, out), [*cut, *_unread(step_s, set())]
+        said = [*cut, *formats.lacking(folder, form), *_unread(step_s, set())]
+        return formats.write_run(folder, form, out), said
     folders = run_folders(run)
     kinds = kinds_of(components)
     folder = folders[0] if simulator is None else _only(folders, run)

@@ -4,7 +4,8 @@ A module states `SUFFIX`, the end of its files' names, and one of two functions:
 
 - `write(layout, path)`: what a run was played on. Such a format is one that a scenario can name,
   too, so that what is written here can be played again.
-- `write_run(folder, path)`: what happened in a run, from its folder alone.
+- `write_run(folder, path)`: what happened in a run, from its folder alone. Tables of a run that it
+  shows where they are there are named in `TABLES`; the command tells which of them a run lacks.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,6 +20,8 @@ from numpy.typing import NDArray
 from netsim.errors import ScenarioError
 from netsim.links.radio.phy.budget import LinkBudget
 from netsim.links.radio.table import Radio
+from netsim.recording import run_folder
+from netsim.recording.schema import WHY_MISSING
 from netsim.recording.whole_files import require_place, written_whole
 from netsim.registry import did_you_mean, public_modules
 from netsim.rng import Streams
@@ -217,6 +220,23 @@ def write_run(folder: Path, wanted: str, path: Path | None) -> Path:
     """
     name = folder.resolve().name
     return _written(wanted, path, name, lambda module, to: module.write_run(folder, to))
+
+
+def lacking(folder: Path, wanted: str) -> list[str]:
+    """Sentences on tables that a format would show, its `TABLES`, and a run does not have.
+
+    Parameters
+    ----------
+    folder : Path
+        That of the run.
+    wanted : str
+        The format.
+    """
+    return [
+        f"it shows no {table}, which the run does not have: {WHY_MISSING[table]}"
+        for table in getattr(format_named(wanted), "TABLES", ())
+        if not run_folder.has(folder, table)
+    ]
 
 
 def format_named(wanted: str) -> ModuleType:

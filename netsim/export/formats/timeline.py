@@ -14,6 +14,7 @@ from netsim.recording.node_states import Spans, nanoseconds
 from netsim.recording.reader import RunFolder
 
 SUFFIX = ".trace.json"
+TABLES = ("intervals", "messages", "wakes")
 THREADS = {"compute": 10_000, "train": 10_000, "transmit": 20_000, "receive": 30_000}
 """The first thread of each state that may overlap with itself; `off`, `asleep`, `wait`: `_REST`."""
 _NAMES = {10_000: "processor", 20_000: "radio sends", 30_000: "radio receives"}
