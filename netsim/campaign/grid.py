@@ -86,8 +86,6 @@ class Outcome:
         Why it failed; empty if it did not.
     bad_input : bool
         Whether the problem was found before anything was written.
-    tries : tuple of str
-        Why it had to be tried again, try by try.
     pruned : bool
         Whether a search ended it early.
     """
@@ -95,7 +93,6 @@ class Outcome:
     job: Job
     problem: str = ""
     bad_input: bool = False
-    tries: tuple[str, ...] = ()
     pruned: bool = False
 
 

@@ -122,8 +122,9 @@ def part_name(only: Part) -> str:
     return f"{only[0]}-of-{only[1]}"
 
 
-def lock(folder: Path) -> None:
-    """Lock a folder, after the end of a process that is about to leave it.
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Lock a folder meanwhile, after the end of a process that is about to leave it.
 
     Raises
     ------
@@ -134,17 +135,11 @@ def lock(folder: Path) -> None:
     while True:
         try:
             folder_lock.acquire(folder, take_over=True)
-            return
+            break
         except FolderBusyError:
             if time.monotonic() > until_s:
                 raise
         time.sleep(0.2)
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """`lock` for a `with` block."""
-    lock(folder)
     try:
         yield
     finally:

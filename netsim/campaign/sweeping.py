@@ -3,14 +3,11 @@
 Each run has a line on the terminal, and `status.json` in the sweep's folder has all of them.
 """
 
-import time
-from contextlib import ExitStack, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
-from rich.console import Console
 from rich.text import Text
 
 from netsim.backends.native import cores
@@ -29,9 +26,8 @@ from netsim.campaign.play_job import Ask
 from netsim.campaign.pool import (
     Grid,
     InProcess,
-    Progress,
     Source,
-    Started,
+    SweepProgress,
     Workers,
     play_all,
     stop_requests,
@@ -39,16 +35,11 @@ from netsim.campaign.pool import (
 from netsim.campaign.sweep_results import NAMED, has_results, limit_lines
 from netsim.engine import ray_cluster, runner
 from netsim.errors import ScenarioError
-from netsim.recording.summary import json_text, write_json
-from netsim.recording.whole_files import Digests, sha256_of
 from netsim.scenario import Scenario, Sweep, check, draft_of
 from netsim.scenario.draft import Draft
 from netsim.scenario.kinds import kinds_of
 from netsim.terminal import consoles
 from netsim.terminal.progress import announce
-
-WRITTEN_EVERY_S = 1.0
-"""Least wall time between two writings of `status.json`, but for the last."""
 
 
 @dataclass(frozen=True)
@@ -210,13 +201,18 @@ def play(
 
     with (
         sweep_folder.open_sweep(out, scenario, said, where.only) as (top, new),
-        ExitStack() as pages,
+        live.live_page(where.watch, (), components, consoles.err().warn) as page,
     ):
         played = Session(draft, scenario, top, new, quiet, where)
         jobs = grid.plan(draft, scenario, top, components, timing_only)
-        page = pages.enter_context(live.live_page(where.watch, (), components, consoles.err().warn))
         try:
-            _play(played, jobs, top, page)
+            if page is not None:
+                page.begin(top)
+            try:
+                played.play(jobs)
+            finally:
+                if page is not None:
+                    page.stop()  # what sums it up writes the last one
         except ScenarioError:
             if new and where.only is None:
                 sweep_folder.withdraw(top)
@@ -233,17 +229,6 @@ def play(
             raise played.with_what_is_missing(stop) from None
         played.raise_failures()
         return top
-
-
-def _play(played: "Session", jobs: list[Job], top: Path, page: live.LivePage | None) -> None:
-    """Play what is missing; what sums it up writes the last page."""
-    if page is not None:
-        page.begin(top)
-    try:
-        played.play(jobs)
-    finally:
-        if page is not None:
-            page.stop()
 
 
 def _require(sweep: Sweep, out: Path | None, where: Where) -> None:
@@ -462,109 +447,3 @@ class Session:
         ]
         stop.__notes__.append(f"to go on: the same command with --out {top}")
         return stop
-
-
-class SweepProgress:
-    """Outcomes of a sweep's runs, and messages about them; see `pool.Watcher`.
-
-    Parameters
-    ----------
-    console : Console or None
-        Where the lines go; None: nowhere.
-    file : Path
-        `status.json` of the sweep, or of a part of it.
-    runs : int
-        How many there are to be in all.
-    done : int
-        How many of them were done before.
-
-    Attributes
-    ----------
-    outcomes : list of Outcome
-        Of this process.
-    """
-
-    def __init__(self, console: Console | None, file: Path, runs: int, done: int) -> None:
-        self.outcomes: list[Outcome] = []
-        self._console, self._file = console, file
-        self._runs, self._done = runs, done
-        self._running: dict[str, dict[str, Any]] = {}
-        self._tried: dict[str, list[str]] = {}
-        self._written_s = 0.0
-        self.write("running")
-
-    def started(self, report: Started) -> None:
-        """Note that a run has started."""
-        self._running[report.job.title] = {"pid": report.pid, "host": report.host}
-        self.write("running", at_once=True)
-
-    def progress(self, report: Progress) -> None:
-        """Note the progress of a run."""
-        if report.job.title in self._running:
-            share = report.virtual_s / report.horizon_s
-            self._running[report.job.title] |= {"share": round(share, 4)}
-            self.write("running")
-
-    def on_retry(self, job: Job, why: str) -> None:
-        """Note that a run is played again, because its process is gone."""
-        self._tried.setdefault(job.title, []).append(why)
-        self._running.pop(job.title, None)
-        self._say(Text(f"{job.title}  ") + Text(f"{why}; played again", style="yellow"))
-
-    def ended(self, outcome: Outcome) -> None:
-        """Note the end of a run."""
-        self.outcomes.append(outcome)
-        self._running.pop(outcome.job.title, None)
-        self.write("running")
-        how = Text("done", style="green")
-        if outcome.problem:
-            how = Text("failed", style="bold red")
-        elif outcome.pruned:
-            how = Text("pruned", style="yellow")
-        number = self._done + len(self.outcomes)
-        self._say(
-            Text(f"{number:>{len(str(self._runs))}} of {self._runs}  {outcome.job.title}  ") + how
-        )
-
-    def _say(self, text: Text) -> None:
-        if self._console is not None:
-            self._console.print(text)
-
-    @property
-    def tried_again(self) -> list[str]:
-        """The runs that were played more than once, and why."""
-        return [f"{where}: {'; '.join(reasons)}" for where, reasons in self._tried.items()]
-
-    def write(self, state: str, at_once: bool = False, done: int | None = None) -> None:
-        """Write the file, if the last time is long enough ago or this is the end.
-
-        Parameters
-        ----------
-        state : str
-            `running`, `done`, `failed` or `interrupted`.
-        at_once : bool
-            Write in any case.
-        done : int or None
-            Runs that are done, by the folder; None: by what has been told.
-        """
-        now_s = time.monotonic()
-        if state == "running" and not at_once and now_s < self._written_s + WRITTEN_EVERY_S:
-            return
-        self._written_s = now_s
-        write_json(self._file, self._content(state, done))
-
-    def digest(self, state: str, done: int | None = None) -> Digests:
-        """Compute the SHA-256 of what `write` is about to write, by the file's name."""
-        return {self._file.name: sha256_of(json_text(self._content(state, done)))}
-
-    def _content(self, state: str, done: int | None) -> dict[str, Any]:
-        failed = [o for o in self.outcomes if o.problem]
-        good = [o for o in self.outcomes if not o.problem]
-        return {
-            "state": state,
-            "runs": self._runs,
-            "done": self._done + len(good) if done is None else done,
-            "failed": {o.job.title: o.problem for o in failed},
-            "played_again": self._tried,
-            "running": self._running if state == "running" else {},
-        }
