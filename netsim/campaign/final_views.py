@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from netsim.campaign import sweep_results
+from netsim.campaign.sweep_folder import runs_with
 from netsim.recording import checksums, run_folder
 from netsim.recording.whole_files import Digests
 from netsim.scenario import Scenario
@@ -194,7 +195,7 @@ def conclude_sweep(
         response = sweep.gather(lines, show)
         if response is not None:
             pictures.save(response, scenario.name, top / "sweep.png")
-    has_page = report and sum(1 for _ in top.glob("*/seed-*/*/summary.json")) <= MOST_RUNS
+    has_page = report and len(runs_with(top, "summary.json")) <= MOST_RUNS
     if has_page:
         from netsim.views.gathering.sweep_tables import SweepTables
         from netsim.views.render.page import sweep_page

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from netsim.campaign.sweep_folder import run_of
 from netsim.engine import runner
 from netsim.errors import ScenarioError, one_line
 from netsim.recording.summary_fields import MEASURES
@@ -220,8 +221,7 @@ def plan(
                 "one key is laid over another; take one of both keys out"
             )
         for seed in seeds(sweep, scenario.seed):
-            folder = out / point.label / f"seed-{seed}"
-            seeded = with_seed(own, seed)
+            folder, seeded = run_of(out, point.label, seed), with_seed(own, seed)
             jobs.append(Job(point, seed, seeded, folder, components, timing_only, names))
     if problems:
         raise ScenarioError("\n".join(dict.fromkeys(problems)))

@@ -18,13 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from netsim import garbage, standard_streams
+from netsim.campaign import sweep_folder, sweep_results
+from netsim.campaign.node_positions import places_of
 from netsim.errors import NetsimError, one_line
 from netsim.recording import run_folder, status
 from netsim.recording.parquet_parts import part_files
 from netsim.recording.reader import Places, begun_folders, no_positions
 from netsim.recording.summary import left_out
 from netsim.recording.whole_files import write_text
-from netsim.views.render.page import html, run_page
+from netsim.views.render.page import html, run_page, sweep_page
 
 NICENESS = 10
 """Other work of the machine goes first while the run goes on, the run's above all."""
@@ -99,28 +101,22 @@ class Contents:
     @property
     def is_sweep(self) -> bool:
         """Return whether the folder is a sweep's, which is known before its first run begins."""
-        from netsim.campaign import sweep_folder
-
         return bool(sweep_folder.definition(self._top))
 
     def now(self, is_live: bool) -> dict[str, Any]:
         """The contents as of now; a live page does not say that its run is not whole."""
         if self.is_sweep:
-            done = sorted(self._top.glob("*/seed-*/*/summary.json"))
-            made_of = signature(self._top, done)
+            made_of = signature(self._top, sweep_folder.runs_with(self._top, "summary.json"))
         else:
             runs = begun_folders(self._top)
             made_of = "".join(signature(folder) for folder in runs)
         if not is_live or made_of != self._made_of:
-            self._made = self._swept() if self.is_sweep else self._page_content(runs, is_live)
+            if self.is_sweep:
+                self._made = sweep_page.content(sweep_results.tables_of(self._top))
+            else:
+                self._made = self._page_content(runs, is_live)
             self._made_of = made_of
         return self._made
-
-    def _swept(self) -> dict[str, Any]:
-        from netsim.campaign import sweep_results
-        from netsim.views.render.page import sweep_page
-
-        return sweep_page.content(sweep_results.tables_of(self._top))
 
     def _page_content(self, runs: Sequence[Path], is_live: bool) -> dict[str, Any]:
         def gathered(folder: Path) -> run_page.Entry:
@@ -140,8 +136,6 @@ class Contents:
             moves = False
         if not moves:
             return no_positions
-        from netsim.campaign.node_positions import places_of  # here: it brings torch, for seconds
-
         return places_of(folder, self._components, None)
 
 

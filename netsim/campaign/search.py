@@ -233,7 +233,7 @@ class Search:
                 point=point,
                 seed=seed,
                 draft=with_seed(own, seed),
-                folder=self._top / point.label / f"seed-{seed}",
+                folder=sweep_folder.run_of(self._top, point.label, seed),
             )
             for seed in self._seeds
         ]

@@ -146,6 +146,17 @@ def locked(folder: Path) -> Iterator[None]:
         folder_lock.release(folder)
 
 
+def run_of(top: Path, label: str, seed: int) -> Path:
+    """The folder of a run: that of a point and a seed; each algorithm has a folder in it."""
+    return top / label / f"seed-{seed}"
+
+
+def runs_with(top: Path, file: str) -> list[Path]:
+    """The folders of algorithms that have a file, in order; none that was put aside."""
+    found = sorted(path.parent for path in top.glob(f"*/seed-*/*/{file}"))
+    return [run for run in found if run_folder.UNFINISHED not in run.parent.name]
+
+
 def withdraw(top: Path) -> None:
     """Remove the folder of a sweep, unless a run wrote something into it."""
     if any(top.glob("*/seed-*/*")):
@@ -210,7 +221,7 @@ def undone(
     found = []
     for label in points:
         for seed in seeds:
-            folder = top / label / f"seed-{seed}"
+            folder = run_of(top, label, seed)
             for name in missing(folder, names):
                 word = state(folder / name)
                 if word in ("running", "unfinished"):
@@ -360,9 +371,8 @@ def _require_same_inputs(top: Path) -> None:
     ScenarioError
     """
     changes = run_inputs.Changes()
-    for path in sorted(top.glob("*/seed-*/*/environment.json")):
-        run = path.parent
-        changed = [] if run_folder.UNFINISHED in run.parent.name else changes.since(run, "inputs")
+    for run in runs_with(top, "environment.json"):
+        changed = changes.since(run, "inputs")
         if changed and state(run) == "done":
             raise ScenarioError(
                 f"--out {top}: {changed[0]} has changed since {run.relative_to(top)} was played, "
