@@ -46,11 +46,6 @@ class RunEnding:
     report: bool
     live: "LivePage | None" = None
 
-    @property
-    def figures_and_page(self) -> tuple[bool, bool]:
-        """Return whether there are figures, and a page."""
-        return self.figures, self.report
-
     def run(self, folder: Path, alone: bool) -> None:
         """Draw what belongs to one algorithm's run; `alone`: its folder is that of the whole."""
         if self.figures:

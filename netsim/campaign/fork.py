@@ -210,7 +210,7 @@ class ForkEnding:
 
     def __init__(self, fork: Fork, figures: bool) -> None:
         self._fork = fork
-        self.figures_and_page = (figures, False)
+        self.figures, self.report = figures, False
         self.equal_rows: dict[str, int] = {}
         self.table: Any = None
 
@@ -229,7 +229,7 @@ class ForkEnding:
         self.equal_rows = forks.require_equal_past(pair)
         nodes = run_folder.nodes_of(folder, run_folder.summary(folder))
         self.table = forks.write(pair, fork.change, self.equal_rows, nodes)
-        if self.figures_and_page[0]:
+        if self.figures:
             from netsim.views.render.pictures import draw, draw_comparison
 
             draw(folder)

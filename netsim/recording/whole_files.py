@@ -207,16 +207,16 @@ def written_whole(path: Path) -> Iterator[Path]:
 def place_problem(path: Path) -> str | None:
     """Reason why no file or folder can be made at a path, or None. Makes none."""
     try:
-        for above in path.absolute().parents:
+        for above in path.parents:
             try:
-                mode = above.stat().st_mode
+                if not stat.S_ISDIR(above.stat().st_mode):
+                    return f"cannot be created: {one_line(above)} is not a folder"
+                if os.access(above, os.W_OK | os.X_OK):
+                    break
+                above.stat()  # another process may have just removed it
             except (FileNotFoundError, NotADirectoryError):
                 continue
-            if not stat.S_ISDIR(mode):
-                return f"cannot be created: {one_line(above)} is not a folder"
-            if not os.access(above, os.W_OK | os.X_OK):
-                return f"cannot be written: no permission to write in {one_line(above)}"
-            break
+            return f"cannot be written: no permission in {one_line(above)}"
         with suppress(FileNotFoundError, NotADirectoryError):
             path.lstat()  # a name that is too long is none
     except OSError as error:

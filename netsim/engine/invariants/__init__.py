@@ -151,43 +151,6 @@ class Invariant:
         )
 
 
-class Checks:
-    """All invariants of one run.
-
-    Parameters
-    ----------
-    run : Observed
-    thorough : bool
-        Whether to check while the run goes on, too.
-    """
-
-    def __init__(self, run: Observed, thorough: bool) -> None:
-        self._run, self._thorough = run, thorough
-        self._invariants = [kind(run) for kind in kinds()]
-        if thorough:
-            for invariant in self._invariants:
-                invariant.watch()
-
-    def at_evaluation(self, now_ns: int) -> None:
-        """Check at an evaluation, where that was asked for."""
-        if self._thorough:
-            self._run.recorder.flush_messages()
-            for invariant in self._invariants:
-                invariant.at_evaluation(now_ns)
-
-    def after(self, summary: Mapping[str, Any]) -> None:
-        """Check at the end of the run."""
-        for invariant in self._invariants:
-            invariant.after(summary)
-
-    def left_behind(self) -> list[Callable[[], None]]:
-        """Return the checks to call when the run has been dropped."""
-        if not self._thorough:
-            return []
-        found = (invariant.left_behind() for invariant in self._invariants)
-        return [check for check in found if check is not None]
-
-
 def kinds() -> list[type[Invariant]]:
     """The invariants, in alphabetical order of their files."""
     return [
