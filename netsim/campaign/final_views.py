@@ -29,22 +29,13 @@ MOST_RUNS = 1_000
 
 @dataclass(frozen=True)
 class RunEnding:
-    """Figures, comparison and page of a run; see `runner.Ending`.
+    """Figures, comparison and page of a run; see `runner.Ending`."""
 
-    Attributes
-    ----------
-    scenario : Scenario
-        With all algorithms.
-    figures, report : bool
-        Whether to draw figures, and to write a page.
-    live : LivePage or None
-        Writes the page meanwhile.
-    """
-
-    scenario: Scenario
+    scenario: Scenario  # with all algorithms
+    # whether to draw figures, and to write a page
     figures: bool
     report: bool
-    live: "LivePage | None" = None
+    live: "LivePage | None" = None  # writes the page meanwhile
 
     def run(self, folder: Path, alone: bool) -> None:
         """Draw what belongs to one algorithm's run; `alone`: its folder is that of the whole."""

@@ -20,30 +20,14 @@ from netsim.scenario.kinds import Kinds, keys_on_disk
 
 @dataclass(frozen=True)
 class Fork:
-    """A fork that can be played.
+    """A fork that can be played."""
 
-    Attributes
-    ----------
-    original : Path
-        The folder of the run.
-    at_s : float
-        Virtual time of the change.
-    change : dict
-        The keys that are changed and their values.
-    path : str
-        The scenario's file, for errors.
-    scenario : Scenario
-        The run's, with one more change.
-    timing_only : bool
-        As the run was.
-    """
-
-    original: Path
-    at_s: float
-    change: dict[str, Any]
-    path: str
-    scenario: Scenario
-    timing_only: bool
+    original: Path  # the folder of the run
+    at_s: float  # virtual time of the change
+    change: dict[str, Any]  # the keys that are changed and their values
+    path: str  # the scenario's file, for errors
+    scenario: Scenario  # the run's, with one more change
+    timing_only: bool  # as the run was
 
     @property
     def record(self) -> dict[str, Any]:

@@ -41,34 +41,16 @@ class Point:
 
 @dataclass(frozen=True)
 class Job:
-    """One run of a sweep, ready to be sent to another process.
-
-    Attributes
-    ----------
-    point : Point
-    seed : int
-    draft : Draft
-        The scenario with the point's values and the seed.
-    folder : Path
-        Of the run; each algorithm has a folder in it.
-    components : tuple of Path
-        Folders of components of the user's own.
-    timing_only : bool
-        Without tensor work.
-    names : tuple of str
-        The algorithms to play.
-    reports : bool
-        Whether it tells of its evaluations, and ends where it is told to.
-    """
+    """One run of a sweep, ready to be sent to another process."""
 
     point: Point
     seed: int
-    draft: Draft
-    folder: Path
-    components: tuple[Path, ...]
-    timing_only: bool
-    names: tuple[str, ...]
-    reports: bool = False
+    draft: Draft  # the scenario with the point's values and the seed
+    folder: Path  # of the run; each algorithm has a folder in it
+    components: tuple[Path, ...]  # folders of components of the user's own
+    timing_only: bool  # without tensor work
+    names: tuple[str, ...]  # the algorithms to play
+    reports: bool = False  # whether it tells of its evaluations, and ends where it is told to
 
     @property
     def title(self) -> str:
@@ -78,23 +60,12 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Outcome of a run.
-
-    Attributes
-    ----------
-    job : Job
-    problem : str
-        Why it failed; empty if it did not.
-    bad_input : bool
-        Whether the problem was found before anything was written.
-    pruned : bool
-        Whether a search ended it early.
-    """
+    """Outcome of a run."""
 
     job: Job
-    problem: str = ""
-    bad_input: bool = False
-    pruned: bool = False
+    problem: str = ""  # why it failed; empty if it did not
+    bad_input: bool = False  # whether the problem was found before anything was written
+    pruned: bool = False  # whether a search ended it early
 
 
 def points(sweep: Sweep) -> list[Point]:

@@ -51,29 +51,16 @@ UNSPOKEN = {
 
 @dataclass(frozen=True)
 class Unfinished:
-    """A run of one or several algorithms as its folder shows it.
-
-    Attributes
-    ----------
-    folder : Path
-    scenario : Scenario
-        All of it.
-    path : str
-        The scenario's file.
-    command : Command
-        How it was begun.
-    edits : dict of Path to dict
-        By the folder of an algorithm that is under way: the keys that its `scenario.toml` has
-        changed since, each with the value before and now. They hold from where the run goes on.
-    computed : dict of str to value
-        Keys of `[run]` that say where learning is computed from now on.
-    """
+    """A run of one or several algorithms as its folder shows it."""
 
     folder: Path
-    scenario: Scenario
-    path: str
-    command: Command
+    scenario: Scenario  # all of it
+    path: str  # the scenario's file
+    command: Command  # how it was begun
+    # by the folder of an algorithm that is under way: the keys that its `scenario.toml` has changed
+    # since, each with the value before and now. They hold from where the run goes on
     edits: Mapping[Path, Edits] = field(default_factory=dict)
+    # keys of `[run]` that say where learning is computed from now on
     computed: Mapping[str, Any] = field(default_factory=dict)
 
     def own(self, entry: AlgorithmEntry) -> Path:

@@ -46,32 +46,15 @@ def imported() -> ModuleType:
 
 @dataclass
 class _Study:
-    """The trials of one algorithm at one point of the grid.
+    """The trials of one algorithm at one point of the grid."""
 
-    Attributes
-    ----------
-    study : optuna.Study
-    number : int
-        Among the studies of the sweep.
-    label : str
-        Begins the names of its trials; empty if it is the only one.
-    template : Job
-        A run of it, without a trial's values.
-    draw : mapping of str to Draw
-        The keys that matter to its algorithm.
-    interrupted : list of optuna.trial.FrozenTrial
-        Trials that were under way when an earlier process ended.
-    trials : int
-        How many there have been.
-    """
-
-    study: Any
-    number: int
-    label: str
-    template: Job
-    draw: Mapping[str, Draw]
-    interrupted: list[Any]
-    trials: int
+    study: Any  # an optuna.Study
+    number: int  # among the studies of the sweep
+    label: str  # begins the names of its trials; empty if it is the only one
+    template: Job  # a run of it, without a trial's values
+    draw: Mapping[str, Draw]  # the keys that matter to its algorithm
+    interrupted: list[Any]  # trials that were under way when an earlier process ended
+    trials: int  # how many there have been
 
 
 @dataclass

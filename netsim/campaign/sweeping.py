@@ -44,33 +44,18 @@ from netsim.terminal.progress import announce
 
 @dataclass(frozen=True)
 class Where:
-    """Place in which a sweep is played.
+    """Place in which a sweep is played."""
 
-    Attributes
-    ----------
-    engine : {"local", "ray"}
-    ray_address : str or None
-        Of the cluster; None: of $RAY_ADDRESS, else one on this machine.
-    ray_cpus, ray_gpus : float
-        What a run takes of a node.
-    only : (int, int) or None
-        The part to play: which, of how many.
-    force_new : bool
-        Whether what its folder holds moves aside.
-    report : bool
-        Whether a page of what happened is written at its end.
-    watch : bool
-        Whether it is written anew every few seconds meanwhile, too.
-    """
-
-    engine: str = "local"
+    engine: str = "local"  # "local" or "ray"
+    # of the cluster; None: of $RAY_ADDRESS, else one on this machine
     ray_address: str | None = None
+    # what a run takes of a node
     ray_cpus: float = 1.0
     ray_gpus: float = 0.0
-    only: sweep_folder.Part | None = None
-    force_new: bool = False
-    report: bool = True
-    watch: bool = False
+    only: sweep_folder.Part | None = None  # the part to play: which, of how many
+    force_new: bool = False  # whether what its folder holds moves aside
+    report: bool = True  # whether a page of what happened is written at its end
+    watch: bool = False  # whether it is written anew every few seconds meanwhile, too
 
 
 def go_on(

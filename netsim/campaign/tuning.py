@@ -44,23 +44,13 @@ WORTH = 1.05
 
 @dataclass(frozen=True)
 class Measurement:
-    """Times measured of one model.
-
-    Attributes
-    ----------
-    signature : str
-    nodes : int
-        How many nodes took part.
-    seconds : dict of str to dict of str to float
-        By purpose and backend: CPU time of one core for a job, on a GPU wall time.
-    route : MeasuredRoute
-        What follows from them.
-    """
+    """Times measured of one model."""
 
     signature: str
-    nodes: int
+    nodes: int  # how many nodes took part
+    # by purpose and backend: CPU time of one core for a job, on a GPU wall time
     seconds: dict[Purpose, dict[str, float]]
-    route: MeasuredRoute
+    route: MeasuredRoute  # what follows from them
 
 
 def tune(world: World) -> list[Measurement]:

@@ -39,22 +39,13 @@ _NEEDED = {"scenario.toml", "environment.json"}
 
 @dataclass
 class Report:
-    """Findings about one run folder.
-
-    Attributes
-    ----------
-    folder : Path
-    same : list of str
-        What was checked and is as it was.
-    notes : list of str
-        What is another here and may explain a difference: versions, the machine.
-    differences : list of str
-        What is not as it was: files of the folder, input files, what a rerun has given.
-    """
+    """Findings about one run folder."""
 
     folder: Path
-    same: list[str] = field(default_factory=list)
+    same: list[str] = field(default_factory=list)  # what was checked and is as it was
+    # what is another here and may explain a difference: versions, the machine
     notes: list[str] = field(default_factory=list)
+    # what is not as it was: files of the folder, input files, what a rerun has given
     differences: list[str] = field(default_factory=list)
 
 

@@ -33,33 +33,15 @@ from netsim.world.builder import SERVER, World
 
 @dataclass(frozen=True)
 class Learning:
-    """The learning of one run: samples, jobs, and the models that nodes begin with.
+    """The learning of one run: samples, jobs, and the models that nodes begin with."""
 
-    Attributes
-    ----------
-    shards : Shards
-        Every node's samples, in the minibatches that are trained on.
-    scheduler : Scheduler
-        Its backend is None under `--timing-only`.
-    routes : Routes
-        Which model's jobs go to which backend.
-    optimizer : Optimizer
-        The constants of local training.
-    schedule : Rate
-        Of its learning rate.
-    initial : list of Cell
-        Each node's initial model.
-    parameter_bits : int
-        Size of a real number in a message.
-    """
-
-    shards: Shards
-    scheduler: Scheduler
-    routes: Routes
-    optimizer: Optimizer
-    schedule: Rate
-    initial: list[Cell]
-    parameter_bits: int
+    shards: Shards  # every node's samples, in the minibatches that are trained on
+    scheduler: Scheduler  # its backend is None under `--timing-only`
+    routes: Routes  # which model's jobs go to which backend
+    optimizer: Optimizer  # the constants of local training
+    schedule: Rate  # of its learning rate
+    initial: list[Cell]  # each node's initial model
+    parameter_bits: int  # size of a real number in a message
 
     def close(self) -> None:
         """End what works for this run beside its process."""
@@ -75,17 +57,10 @@ class Learning:
 
 @dataclass(frozen=True)
 class Membership:
-    """Nodes that take part in one run.
+    """Nodes that take part in one run."""
 
-    Attributes
-    ----------
-    neighbours : list of tuple of int
-        Each node's, ascending.
-    left_out : frozenset of int
-        Servers, where the algorithm knows none: nobody's neighbours, without processes.
-    """
-
-    neighbours: list[tuple[int, ...]]
+    neighbours: list[tuple[int, ...]]  # each node's, ascending
+    # servers, where the algorithm knows none: nobody's neighbours, without processes
     left_out: frozenset[int]
 
 

@@ -29,25 +29,12 @@ from netsim.world.placement import distances
 
 @dataclass(frozen=True)
 class Devices:
-    """Processors, switches and energy of the nodes of one run.
+    """Processors, switches and energy of the nodes of one run."""
 
-    Attributes
-    ----------
-    speed : Speed
-        How long local steps take.
-    speed_factor : tuple of float
-        How much faster than the reference device each node is.
-    slot_ns : int
-        Length of a slot [ns]: the schedule's, or one local step.
-    availability : Availability
-        Which nodes are on.
-    meter : EnergyMeter
-    """
-
-    speed: Speed
-    speed_factor: tuple[float, ...]
-    slot_ns: int
-    availability: Availability
+    speed: Speed  # how long local steps take
+    speed_factor: tuple[float, ...]  # how much faster than the reference device each node is
+    slot_ns: int  # length of a slot [ns]: the schedule's, or one local step
+    availability: Availability  # which nodes are on
     meter: EnergyMeter
 
 

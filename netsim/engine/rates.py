@@ -26,21 +26,12 @@ from netsim.world import builder
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """A model in the minibatches of a data set.
-
-    Attributes
-    ----------
-    model : ModelKind
-    outline : Outline
-    batch_size : int
-    optimizer : {"sgd", "adam"}
-    task : Task
-    """
+    """A model in the minibatches of a data set."""
 
     model: ModelKind
     outline: Outline
     batch_size: int
-    optimizer: str
+    optimizer: str  # "sgd" or "adam"
     task: Task
 
     @property
@@ -97,14 +88,9 @@ MINIBATCHES = 2
 
 @dataclass(frozen=True)
 class Rates:
-    """Operations a second of one core (on a GPU: of it), as `flops` counts them.
+    """Operations a second of one core (on a GPU: of it), as `flops` counts them."""
 
-    Attributes
-    ----------
-    train, look : float
-        Of local steps, and of outputs.
-    """
-
+    # of local steps, and of outputs
     train: float
     look: float
 

@@ -40,26 +40,14 @@ Metrics = dict[str, float]
 
 @dataclass
 class Pass:
-    """One model on one set of samples, and the nodes' shards that go with both.
+    """One model on one set of samples, and the nodes' shards that go with both."""
 
-    Attributes
-    ----------
-    split : str
-        Which samples these are; see `SPLITS`.
-    publication : Publication
-        The model.
-    rows : (n,) int64
-        Row numbers of the samples.
-    found : list of (int, dict)
-        The shard of each of these nodes, and its metrics so far; `Scores.add` adds to them.
-    is_finite : bool
-        Whether its outputs are numbers that it can be judged by; else its metrics are nan.
-    """
-
-    split: str
-    publication: Publication
-    rows: Rows
+    split: str  # which samples these are; see `SPLITS`
+    publication: Publication  # the model
+    rows: Rows  # (n,) int64: row numbers of the samples
+    # the shard of each of these nodes, and its metrics so far; `Scores.add` adds to them
     found: list[tuple[int, Metrics]] = field(default_factory=list)
+    # whether its outputs are numbers that it can be judged by; else its metrics are nan
     is_finite: bool = True
 
 

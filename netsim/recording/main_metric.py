@@ -31,17 +31,10 @@ TABLES = frozenset(
 
 @dataclass(frozen=True)
 class MainMetric:
-    """Main metric of a task, as a run's summary has it.
+    """Main metric of a task, as a run's summary has it."""
 
-    Attributes
-    ----------
-    name : str
-        The metric that runs are compared by.
-    lower : frozenset of str
-        The metrics of which a lower value is better, by their names on a node's own test samples.
-    """
-
-    name: str = "accuracy"
+    name: str = "accuracy"  # the metric that runs are compared by
+    # the metrics of which a lower value is better, by their names on a node's own test samples
     lower: frozenset[str] = frozenset({"loss"})
 
     @classmethod

@@ -41,14 +41,9 @@ Times = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Spans:
-    """Stretches of time of one node in one state.
+    """Stretches of time of one node in one state."""
 
-    Attributes
-    ----------
-    begin_ns, end_ns, busy_ns : (K,) int64
-        In order of their beginnings; `busy_ns` of each is spent at work.
-    """
-
+    # (K,) int64: in order of their beginnings; `busy_ns` of each is spent at work
     begin_ns: Times
     end_ns: Times
     busy_ns: Times

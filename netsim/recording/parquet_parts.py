@@ -32,38 +32,20 @@ Rows = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table.
+    """A column of a table."""
 
-    Attributes
-    ----------
-    name : str
-        In the file.
-    kind : {"time", "id", "count", "real", "word", "flag", "counts"}
-        `time` is given in whole nanoseconds and written in seconds; `id` is a small integer;
-        `count` a whole number of any size; `real` a number; `word` one of few strings; `flag` true
-        or false; `counts` as many whole numbers in each row.
-    least : float
-        No number is less.
-    is_unknown : bool
-        Whether numbers may be missing (NaN, empty), or words (which are read as empty texts).
-    is_node : bool
-        Whether it names nodes.
-    words : tuple of str
-        Those that there are; empty: any.
-    is_later : bool
-        Whether tables of older runs lack it.
-    ascends : bool
-        Whether no row has less than the one before it.
-    """
-
-    name: str
+    name: str  # in the file
+    # `time` is given in whole nanoseconds and written in seconds; `id` is a small integer; `count`
+    # a whole number of any size; `real` a number; `word` one of few strings; `counts` as many whole
+    # numbers in each row
     kind: Literal["time", "id", "count", "real", "word", "flag", "counts"]
-    least: float = 0.0
+    least: float = 0.0  # no number is less
+    # whether numbers may be missing (NaN, empty), or words (which are read as empty texts)
     is_unknown: bool = False
-    is_node: bool = False
-    words: tuple[str, ...] = ()
-    is_later: bool = False
-    ascends: bool = False
+    is_node: bool = False  # whether it names nodes
+    words: tuple[str, ...] = ()  # those that there are; empty: any
+    is_later: bool = False  # whether tables of older runs lack it
+    ascends: bool = False  # whether no row has less than the one before it
 
 
 def columns_of(row: type[tuple[Any, ...]]) -> tuple[Column, ...]:

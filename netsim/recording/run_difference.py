@@ -24,26 +24,13 @@ FINGERPRINTS = {"event log": "event_log_sha256", "parameters": "parameters_sha25
 
 @dataclass(frozen=True)
 class Difference:
-    """The first row in which a table of two runs differs.
-
-    Attributes
-    ----------
-    table : str
-    row : int
-        Counted from 0.
-    column : str
-        Empty if one of the tables has no such row.
-    t_s : float
-        When it happened in the first run, or in the second if the first has no such row.
-    values : (object, object)
-        Of the first run and of the second.
-    """
+    """The first row in which a table of two runs differs."""
 
     table: str
-    row: int
-    column: str
-    t_s: float
-    values: tuple[Any, Any]
+    row: int  # counted from 0
+    column: str  # empty if one of the tables has no such row
+    t_s: float  # when it happened in the first run, or in the second if the first has no such row
+    values: tuple[Any, Any]  # of the first run and of the second
 
     def __str__(self) -> str:
         place = f"{self.table}: row {self.row} (at {self.t_s:.9g} s)"

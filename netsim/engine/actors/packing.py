@@ -37,20 +37,11 @@ class Output(NamedTuple):
 
 
 class PackedJob(NamedTuple):
-    """One job; see `netsim.learning.jobs.Job`.
-
-    Attributes
-    ----------
-    node, time_ns : int
-    work : bytes
-        As `Packer.work` gives it.
-    inputs : tuple of Input
-    outputs : tuple of Output
-    """
+    """One job; see `netsim.learning.jobs.Job`."""
 
     node: int
     time_ns: int
-    work: bytes
+    work: bytes  # as `Packer.work` gives it
     inputs: tuple[Input, ...]
     outputs: tuple[Output, ...]
 

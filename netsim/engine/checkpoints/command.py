@@ -16,27 +16,16 @@ MOST_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class Command:
-    """Command that began a run.
+    """Command that began a run."""
 
-    Attributes
-    ----------
-    sub_folders : bool
-        Whether each algorithm has a folder of its own.
-    timing_only : bool
-        Without tensor work.
-    figures, report : bool
-        Whether figures and a page are drawn at its end.
-    agent : bool
-        Whether an agent of the caller's takes decisions, which only the caller has.
-    fork : dict or None
-        Of a fork: `original`, the folder of its run, `at_s` and `set`, the change.
-    """
-
-    sub_folders: bool
-    timing_only: bool = False
+    sub_folders: bool  # whether each algorithm has a folder of its own
+    timing_only: bool = False  # without tensor work
+    # whether figures and a page are drawn at its end
     figures: bool = True
     report: bool = True
+    # whether an agent of the caller's takes decisions, which only the caller has
     agent: bool = False
+    # of a fork: `original`, the folder of its run, `at_s` and `set`, the change
     fork: Mapping[str, Any] | None = None
 
     def write(self, run_folder: Path) -> None:

@@ -34,22 +34,7 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Observed:
-    """One run, as invariants look at it; nothing of it is changed.
-
-    Attributes
-    ----------
-    world : World
-    clock : Clock
-    recorder : Recorder
-    link : Link
-    availability : Availability
-    meter : EnergyMeter
-    parts : list of NodeInternals
-    scheduler : Scheduler
-    evaluator : Evaluator
-    mixes_to_one : bool
-        Whether the algorithm has declared that the weights it logs sum to one.
-    """
+    """One run, as invariants look at it; nothing of it is changed."""
 
     world: World
     clock: Clock
@@ -60,7 +45,7 @@ class Observed:
     parts: Sequence[NodeInternals]
     scheduler: Scheduler
     evaluator: Evaluator
-    mixes_to_one: bool
+    mixes_to_one: bool  # whether the algorithm has declared that the weights it logs sum to one
 
     @property
     def links(self) -> tuple[Link, ...]:
