@@ -75,16 +75,7 @@ class RunEnding:
 
 
 def _write_page(top: Path, folders: Sequence[Path], scenario: Scenario) -> None:
-    """Write the page of runs that have just ended, unless that would keep their user waiting.
-
-    Parameters
-    ----------
-    top : Path
-        The folder of all of them.
-    folders : sequence of Path
-        One an algorithm.
-    scenario : Scenario
-    """
+    """Write the page of runs that have just ended, unless that would keep their user waiting."""
     from netsim.campaign.node_positions import places_in
     from netsim.views.render.page import run_page
 

@@ -208,17 +208,8 @@ def _other_algorithms(
 ) -> list[str]:
     """Problem of a point whose algorithms have other names than the scenario's, if it has one.
 
-    Parameters
-    ----------
-    path : str
-        The scenario's file, for errors.
-    point : Point
-    further : dict
-        Keys and values beside the point's, such as an end of a search's range.
-    names : sequence of str
-        Those of the scenario's algorithms.
-    checked : Scenario
-        At the point.
+    `path`: the scenario's file, for errors. `further`: keys and values beside the point's, such as
+    an end of a search's range. `names`: those of the scenario's algorithms.
     """
     theirs = [entry.name for entry in checked.algorithm]
     if theirs == list(names):

@@ -96,15 +96,7 @@ def play_job(job: Job, tell: Tell, ask: Ask) -> Outcome:
 def _has_gone_on(job: Job, missing: Sequence[str], modules: Kinds, watch: runner.Watch) -> bool:
     """Go on with a run that was killed or interrupted; False if it has to begin anew.
 
-    Parameters
-    ----------
-    job : Job
-    missing : sequence of str
-        Its algorithms that are not done.
-    modules : Kinds
-        What its scenario can name.
-    watch : callable
-        Told of the progress.
+    `missing`: its algorithms that are not done.
     """
     states = {sweep_folder.state(job.folder / name) for name in missing}
     if job.timing_only or not states & {"running", "interrupted"} or "failed" in states:

@@ -78,11 +78,9 @@ class Workers(Protocol):
 def stop_requests(in_process: bool) -> Iterator[Callable[[], None]]:
     """Let signals end a sweep.
 
-    Parameters
-    ----------
-    in_process : bool
-        Whether this process itself plays the runs, which take the signals then; else the first one
-        waits to be looked for, so that no report is torn, and the second one ends all at once.
+    `in_process`: whether this process itself plays the runs, which take the signals then; else the
+    first one waits to be looked for, so that no report is torn, and the second one ends all at
+    once.
 
     Yields
     ------

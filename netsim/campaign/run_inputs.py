@@ -15,12 +15,7 @@ SORTS = {"inputs": "input file", "algorithm": "algorithm", "components": "compon
 def files(environment: Mapping[str, Any], name: str) -> Iterator[InputFile]:
     """Yield the files of one list.
 
-    Parameters
-    ----------
-    environment : mapping
-        Contents of `environment.json`.
-    name : str
-        One of `SORTS`.
+    `name`: one of `SORTS`.
 
     Raises
     ------
@@ -47,12 +42,7 @@ class Changes:
     def since(self, run: Path, *sorts: str) -> list[str]:
         """Describe what has changed since a run was begun, one a file.
 
-        Parameters
-        ----------
-        run : Path
-            Its folder.
-        *sorts : str
-            Of `SORTS`.
+        `*sorts`: of `SORTS`.
 
         Raises
         ------

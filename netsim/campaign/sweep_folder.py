@@ -167,15 +167,7 @@ def withdraw(top: Path) -> None:
 
 
 def missing(folder: Path, names: Sequence[str]) -> tuple[str, ...]:
-    """The algorithms of a run that are not done.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the run.
-    names : sequence of str
-        Of the algorithms.
-    """
+    """The algorithms of a run that are not done."""
     return tuple(name for name in names if state(folder / name) != "done")
 
 
@@ -187,15 +179,7 @@ def state(folder: Path) -> str:
 
 
 def put_aside(folder: Path, names: Sequence[str]) -> None:
-    """Move what there is of a run's algorithms beside its folder.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the run, `seed-<s>`.
-    names : sequence of str
-        Of the algorithms.
-    """
+    """Move what there is of a run's algorithms beside its folder."""
     there = [folder / name for name in names if (folder / name).exists()]
     if not there:
         return

@@ -292,13 +292,8 @@ class Session:
     def _run(self, source: Source, ask: Ask, total: int, done: int, due: int) -> None:
         """Play the runs of a source.
 
-        Parameters
-        ----------
-        source : Source
-        ask : callable
-            Whether a run that reports shall go on.
-        total, done, due : int
-            Runs in all, those done before, those to play: at most.
+        `ask`: whether a run that reports shall go on. `total`, `done`, `due`: runs in all, those
+        done before, those to play: at most.
         """
         console = None if self._quiet else consoles.err()
         by_ray = self._where.engine == "ray"
@@ -349,13 +344,7 @@ class Session:
         return [j for j in self._mine if sweep_folder.missing(j.folder, j.names)]
 
     def sum_up(self, state: str) -> None:
-        """Write and print the tables; of a part only if it was the last one.
-
-        Parameters
-        ----------
-        state : str
-            For `status.json`.
-        """
+        """Write and print the tables; of a part only if it was the last one."""
         report = self._told
         if report is None:
             return

@@ -94,10 +94,7 @@ def _measured(timing: RouteTiming, nodes: int, name: str) -> Measurement:
 def fastest(seconds: Mapping[str, float]) -> str:
     """The backend to take: the first of `PREFERRED` that is as good as the fastest.
 
-    Parameters
-    ----------
-    seconds : mapping of str to float
-        Times of the backends that can do it.
+    `seconds`: times of the backends that can do it.
     """
     enough = WORTH * min(seconds.values())
     return next(way for way in PREFERRED if seconds.get(way, float("inf")) <= enough)

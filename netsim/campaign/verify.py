@@ -178,11 +178,7 @@ def require_finished(folder: Path) -> None:
 def verify_files(folder: Path, runs: Sequence[Path]) -> Report:
     """Check the files of a folder of results that is not itself a run's, if it has a list.
 
-    Parameters
-    ----------
-    folder : Path
-    runs : sequence of Path
-        Folders below it that are checked for themselves.
+    `runs`: folders below it that are checked for themselves.
 
     Raises
     ------
@@ -264,10 +260,7 @@ def _environment(folder: Path) -> dict[str, Any]:
 def version_notes(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
     """List the versions that have changed, one a line.
 
-    Parameters
-    ----------
-    then, now : dict
-        As `versions` gives them.
+    `then` and `now`: as `versions` gives them.
     """
     found = []
     for name, here in now.items():

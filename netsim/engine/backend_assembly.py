@@ -139,10 +139,7 @@ def optimizer_of(t: Training) -> Optimizer:
 def record_fields(backend: Backend | None) -> dict[str, Any]:
     """Fields of a run's record about actors, and about models that lay on a disk.
 
-    Parameters
-    ----------
-    backend : Backend or None
-        At the end of the run, before it is closed.
+    `backend`: at the end of the run, before it is closed.
 
     Returns
     -------

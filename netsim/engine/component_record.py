@@ -39,12 +39,6 @@ def remember(run: Path, components: Sequence[Path]) -> None:
     """Keep the folders of components that a run is begun with.
 
     Where that can't be written, `recall` finds nothing, and `netsim resume` asks for them.
-
-    Parameters
-    ----------
-    run : Path
-        Its folder.
-    components : sequence of Path
     """
     if not components:
         forget(run)
@@ -63,11 +57,6 @@ def remember(run: Path, components: Sequence[Path]) -> None:
 
 def recall(run: Path) -> tuple[tuple[Path, ...], list[str]]:
     """The folders of components that a run was begun with, and what has changed in them since.
-
-    Parameters
-    ----------
-    run : Path
-        Its folder.
 
     Returns
     -------

@@ -225,11 +225,8 @@ class Evaluator:
     def without_stages(self, are_own: bool) -> list[str]:
         """Warn of stages to measure of which no node has published a model.
 
-        Parameters
-        ----------
-        are_own : bool
-            Whether they are of this algorithm alone. Of those that several share, each may have
-            some.
+        `are_own`: whether they are of this algorithm alone. Of those that several share, each may
+        have some.
         """
         published = {stage for node in self._nodes for stage in node.publishing.published}
         missing = [stage for stage in self._stages if stage not in published]

@@ -98,11 +98,7 @@ class Rates:
 def measured(form: Form, device: str = "auto") -> Rates:
     """Time a model in its minibatches, on random inputs.
 
-    Parameters
-    ----------
-    form : Form
-    device : str
-        See `[run] device`.
+    `device`: see `[run] device`.
     """
     small = _small(form, device)
     torch.set_num_threads(1)  # as a run does

@@ -121,12 +121,7 @@ class RunChecks:
     def warnings(self, totals: Mapping[str, Any], in_flight: int) -> list[str]:
         """Return the warnings that the user should know before reading the numbers.
 
-        Parameters
-        ----------
-        totals : mapping
-            What `Recorder.close` counted.
-        in_flight : int
-            Messages that have not ended.
+        `totals`: what `Recorder.close` counted. `in_flight`: messages that have not ended.
         """
         ended, nodes = totals["messages"]["sent"], len(self._run.parts)
         horizon_s = self._run.world.scenario.horizon_s

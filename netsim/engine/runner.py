@@ -317,12 +317,7 @@ def build_all(scenario: Scenario, path: str, doing: Doing | None = None) -> "dic
 def require_suitable(worlds: "Mapping[str, World]", path: str) -> None:
     """Begin every algorithm's run in its world without playing it, so that it may refuse it.
 
-    Parameters
-    ----------
-    worlds : mapping of str to World
-        By the algorithm's name.
-    path : str
-        The scenario's file, for errors.
+    `worlds`: by the algorithm's name. `path`: the scenario's file, for errors.
 
     Raises
     ------

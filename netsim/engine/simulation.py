@@ -378,10 +378,7 @@ class Simulation:
     def finish(self, folder: Path | None) -> dict[str, Any]:
         """Close the log and sum up.
 
-        Parameters
-        ----------
-        folder : Path or None
-            Where the summary and the values kept are written.
+        `folder`: where the summary and the values kept are written.
 
         Returns
         -------

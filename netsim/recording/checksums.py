@@ -29,12 +29,8 @@ def sha256(path: Path) -> str:
 def write(folder: Path, written: Digests | None = None) -> None:
     """List every file of a folder; a folder inside that has a list of its own is left to it.
 
-    Parameters
-    ----------
-    folder : Path
-    written : dict of str to str, optional
-        What is known of files from when they were written. These are listed by it, whatever lies
-        there now; others, which are none of the run's, as they are.
+    `written`: what is known of files from when they were written. These are listed by it, whatever
+    lies there now; others, which are none of the run's, as they are.
     """
     known = written or {}
     others = {name: sha256(folder / name) for name in _regular_files(folder) if name not in known}

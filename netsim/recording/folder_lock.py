@@ -78,12 +78,7 @@ _guard = threading.RLock()
 def acquire(folder: Path, take_over: bool = False) -> Holder | None:
     """Lock a folder for this thread, which may hold it already; `release` ends it.
 
-    Parameters
-    ----------
-    folder : Path
-        Must exist.
-    take_over : bool
-        Whether to go on where a process was killed that held it.
+    `folder`: must exist. `take_over`: whether to go on where a process was killed that held it.
 
     Returns
     -------
@@ -160,11 +155,7 @@ def released() -> Iterator[list[Path]]:
 def move(folder: Path, to: Path) -> None:
     """Rename a folder that this process has locked, and end its lock there.
 
-    Parameters
-    ----------
-    folder : Path
-    to : Path
-        An empty folder, whose place it takes.
+    `to`: an empty folder, whose place it takes.
 
     Raises
     ------

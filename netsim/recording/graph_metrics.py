@@ -80,12 +80,8 @@ def weights_of(folder: Path) -> tuple[Rows, str]:
 def build(rows: Rows, nodes: Rows) -> Graph:
     """A graph from the tables of a run.
 
-    Parameters
-    ----------
-    rows : dict of str to numpy.ndarray
-        Columns `node peer weight`, in the order in which they were logged.
-    nodes : dict of str to numpy.ndarray
-        `nodes.parquet`: `class_counts`, `train_samples` and `malicious` are used if they are there.
+    `rows`: columns `node peer weight`, in the order in which they were logged. `nodes`:
+    `nodes.parquet`: `class_counts`, `train_samples` and `malicious` are used if they are there.
     """
     n = len(nodes["node"])
     none = np.zeros(n, dtype=np.bool_)
@@ -113,11 +109,7 @@ def build(rows: Rows, nodes: Rows) -> Graph:
 def last_logged(rows: Rows, nodes: int) -> NDArray[np.int64]:
     """Return the rows of the last weight of each pair, by node and then peer.
 
-    Parameters
-    ----------
-    rows : dict of str to numpy.ndarray
-        Columns `node peer`, in the order in which they were logged.
-    nodes : int
+    `rows`: columns `node peer`, in the order in which they were logged.
     """
     pairs = rows["node"].astype(np.int64) * nodes + rows["peer"]
     from_end = np.unique(pairs[::-1], return_index=True)[1]

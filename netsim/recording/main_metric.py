@@ -74,10 +74,7 @@ class MainMetric:
     def is_lowest_best(self, path: str) -> bool:
         """Return whether the lowest is the best of the numbers at a path into a summary.
 
-        Parameters
-        ----------
-        path : str
-            A metric, or keys such as `delay.mean_s`, `accuracy.std`.
+        `path`: a metric, or keys such as `delay.mean_s`, `accuracy.std`.
         """
         words = set(path.rpartition(".")[2].split("_"))
         if "malicious" in words and path.startswith("graph."):  # what attackers are given
@@ -90,10 +87,6 @@ class MainMetric:
 
         It is of metrics, and of what is gained or paid; not of other counts.
 
-        Parameters
-        ----------
-        path : str
-            As of `is_lowest_best`.
         """
         words = set(path.rpartition(".")[2].split("_"))
         is_metric = path.partition(".")[0] not in TABLES

@@ -74,11 +74,7 @@ class MessageLog:
     def messages(self, row: MessageRow, receivers: Sequence[int]) -> int:
         """Record a message to several receivers that has ended alike at all of them.
 
-        Parameters
-        ----------
-        row : MessageRow
-            That of each of them but for `dst`, which is not read.
-        receivers : sequence of int
+        `row`: that of each of them but for `dst`, which is not read.
 
         Returns
         -------

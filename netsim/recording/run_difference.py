@@ -44,10 +44,8 @@ class Difference:
 def first_differences(recorded: Path, again: Path) -> list[Difference]:
     """The first difference of every table of two run folders, the earliest first.
 
-    Parameters
-    ----------
-    recorded, again : Path
-        Of the first run and of the second. A table that neither has is not looked at.
+    `recorded` and `again`: of the first run and of the second. A table that neither has is not
+    looked at.
 
     Raises
     ------

@@ -120,12 +120,6 @@ def _rows_of(path: Path, *_: int) -> int:
 def nodes_of(folder: Path, told: Mapping[str, Any]) -> int:
     """Number of nodes of a run.
 
-    Parameters
-    ----------
-    folder : Path
-    told : mapping
-        Its summary.
-
     Raises
     ------
     ScenarioError
@@ -413,11 +407,7 @@ def scenario_tables(folder: Path) -> dict[str, Any]:
 def algorithm_of(tables: Mapping[str, Any], otherwise: str) -> str:
     """The name of the first algorithm of a scenario that `scenario` has read.
 
-    Parameters
-    ----------
-    tables : mapping
-    otherwise : str
-        What is said where it names none.
+    `otherwise`: what is said where it names none.
     """
     entry = tables.get("algorithm", {})
     entry = entry[0] if isinstance(entry, list) and entry else entry
@@ -428,11 +418,7 @@ def algorithm_of(tables: Mapping[str, Any], otherwise: str) -> str:
 def found_at(path: Path, *files: str) -> list[Path]:
     """The folders that have one of some files: `path`, else those one folder below it, `ordered`.
 
-    Parameters
-    ----------
-    path : Path
-        May be anything, also what can't be read; then there are none.
-    *files : str
+    `path`: may be anything, also what can't be read; then there are none.
     """
 
     def has_one(folder: Path) -> bool:
@@ -447,11 +433,7 @@ def found_at(path: Path, *files: str) -> list[Path]:
 def ordered(folder: Path, runs: Iterable[Path]) -> list[Path]:
     """Order the runs below a folder as its scenario does their algorithms; others follow by name.
 
-    Parameters
-    ----------
-    folder : Path
-    runs : iterable of Path
-        Sub-folders, called as their algorithms are.
+    `runs`: sub-folders, called as their algorithms are.
     """
     places = {name: k for k, name in enumerate(algorithms_in(folder))}
     return sorted(runs, key=lambda run: (places.get(run.name, len(places)), run.name))

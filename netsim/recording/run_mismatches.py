@@ -55,12 +55,7 @@ def made_unlike(runs: Sequence[Path], labels: Sequence[str], is_varied: bool = F
 def changed_in(sweep: Path, runs: Sequence[Path]) -> list[str]:
     """Sentences on files and sources that changed between the runs of a sweep, and on copies.
 
-    Parameters
-    ----------
-    sweep : Path
-        Its folder.
-    runs : sequence of Path
-        Folders in it, of runs that have ended.
+    `runs`: folders in it, of runs that have ended.
     """
     names = [run.relative_to(sweep).as_posix() for run in runs]
     copied = [
@@ -179,14 +174,8 @@ def _contents(known: Mapping[str, _Origin], sort: str, what: str, is_varied: boo
 def _differing_values(what: str, values: Mapping[str, Any], is_set: bool = False) -> list[str]:
     """A sentence with the values that differ, each with a run that has it; none where all agree.
 
-    Parameters
-    ----------
-    what : str
-        Its beginning.
-    values : mapping of str to object
-        By the label of a run.
-    is_set : bool
-        Whether a run without a value is left out.
+    `what`: its beginning. `values`: by the label of a run. `is_set`: whether a run without a value
+    is left out.
     """
     runs: dict[str, list[str]] = {}
     for label, value in values.items():

@@ -87,12 +87,8 @@ MOST_RATIO = 1.5
 def unequal_steps(steps: Mapping[str, float], what: str) -> str | None:
     """A warning where the most local steps are more than `MOST_RATIO` times the fewest.
 
-    Parameters
-    ----------
-    steps : mapping of str to float
-        Local steps by method; those with none are left out.
-    what : str
-        What they are, such as `local steps in all`.
+    `steps`: local steps by method; those with none are left out. `what`: what they are, such as
+    `local steps in all`.
     """
     trained = {label: n for label, n in steps.items() if n > 0}
     if len(trained) < 2:
@@ -138,12 +134,7 @@ def warnings_of(folders: Sequence[Path]) -> list[str]:
 def warned_in(sweep: Path, runs: Sequence[Path]) -> list[str]:
     """Warnings of a sweep's runs, each with how many have it, be it with other numbers.
 
-    Parameters
-    ----------
-    sweep : Path
-        Its folder.
-    runs : sequence of Path
-        Folders `LABEL/seed-N/METHOD` in it, of runs that have ended.
+    `runs`: folders `LABEL/seed-N/METHOD` in it, of runs that have ended.
     """
     methods: dict[Path, list[Path]] = {}
     for run in runs:

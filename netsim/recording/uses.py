@@ -261,11 +261,7 @@ class Uses:
     def warnings(self, horizon_ns: int, servers: Collection[int] = ()) -> list[tuple[str, str]]:
         """Subjects and sentences of what arrived and was not used, once `end` has been called.
 
-        Parameters
-        ----------
-        horizon_ns : int
-        servers : collection of int
-            Nodes of role server.
+        `servers`: nodes of role server.
         """
         arrived, used, lost = sum(self.counts.values()), self.counts["used"], len(self._lost_ns)
         if not arrived and not lost:

@@ -101,11 +101,7 @@ def require_written(path: Path, name: str) -> None:
 def require_tables(folder: Path, names: Iterable[str]) -> None:
     """Refuse a run that has ended if one of its tables is not as it was written.
 
-    Parameters
-    ----------
-    folder : Path
-    names : iterable of str
-        Of `schema.TABLES`; tables that the run has not are left out.
+    `names`: of `schema.TABLES`; tables that the run has not are left out.
 
     Raises
     ------

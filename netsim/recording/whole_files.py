@@ -87,11 +87,7 @@ class _Hashing(io.RawIOBase):
 def write_whole(path: Path, write: Callable[[io.RawIOBase], object]) -> str:
     """Let `write` fill a file beside `path`, then rename it, so that `path` is never incomplete.
 
-    Parameters
-    ----------
-    path : Path
-    write : callable
-        (file) -> anything; writes the bytes, one after the other: the file can't seek.
+    `write`: (file) -> anything; writes the bytes, one after the other: the file can't seek.
 
     Returns
     -------
@@ -187,10 +183,7 @@ def written_whole(path: Path) -> Iterator[Path]:
 
     Whatever goes wrong meanwhile leaves nothing behind.
 
-    Parameters
-    ----------
-    path : Path
-        Where nothing is. Its name is the end of the one that is given.
+    `path`: where nothing is. Its name is the end of the one that is given.
     """
     partial = path.with_name(f".{secrets.token_hex(4)}.partial-{path.name[-_KEPT:]}")
     try:

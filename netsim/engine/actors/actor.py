@@ -173,11 +173,7 @@ class AbsentError(Exception):
 def _read(kit: Kit, folder: Path) -> tuple[Scenario, dict[str, str]]:
     """The scenario of a kit, and what the private packages of users' folders are called here.
 
-    Parameters
-    ----------
-    kit : Kit
-    folder : Path
-        Where its files may be written for a while.
+    `folder`: where its files may be written for a while.
     """
     packages, folders = {}, []
     for package, files in kit.sources:
@@ -251,13 +247,8 @@ class ShardActor:
     def run(self, packed: Sequence[PackedJob], gone: Sequence[int], *moved: Values) -> Reply:
         """Run jobs of one level.
 
-        Parameters
-        ----------
-        packed : sequence of PackedJob
-        gone : sequence of int
-            Values that nobody needs any more.
-        moved : dict of int to Value
-            Rows of other actors that the jobs read; let go of when they have run.
+        `gone`: values that nobody needs any more. `moved`: rows of other actors that the jobs read;
+        let go of when they have run.
         """
         self._let_go(gone)
         visiting, self._visiting = self._visiting, {}
@@ -295,12 +286,8 @@ class ShardActor:
     def give(self, asked: Mapping[int, Columns | None], gone: Sequence[int] = ()) -> Values:
         """Values by number, as they are: who is given them gets copies.
 
-        Parameters
-        ----------
-        asked : mapping of int to (Columns or None)
-            Columns that are needed of each; None for all.
-        gone : sequence of int
-            Values that nobody needs any more.
+        `asked`: columns that are needed of each; None for all. `gone`: values that nobody needs any
+        more.
         """
         self._let_go(gone)
         return {n: self._value(self._held(n, {}), columns) for n, columns in asked.items()}
@@ -330,11 +317,7 @@ class ShardActor:
     def keep(self, values: Values, optimizers: Sequence[Optimizer] = ()) -> None:
         """Take over values, by number, that no job of this actor computes.
 
-        Parameters
-        ----------
-        values : dict of int to Value
-        optimizers : sequence of Optimizer
-            Those that the actor does not know yet.
+        `optimizers`: those that the actor does not know yet.
         """
         self._unpacker.optimizers += optimizers
         self._values.update({n: self._cell(value) for n, value in values.items()})
@@ -344,14 +327,8 @@ class ShardActor:
     ) -> list[Tensor]:
         """Outputs of models in evaluation mode.
 
-        Parameters
-        ----------
-        asked : sequence of (Input, (n_i,) int64)
-            A model, and its samples.
-        gone : sequence of int
-            Values that nobody needs any more.
-        moved : dict of int to Value
-            As of `run`.
+        `asked`: a model, and its samples. `gone`: values that nobody needs any more. `moved`: as of
+        `run`.
 
         Returns
         -------
@@ -403,12 +380,7 @@ class ShardActor:
     def _note(self, jobs: Sequence[Job[Any]], after: Tensor, before: Tensor | None) -> None:
         """Keep what a training ended with for the event loop, which knows where values come from.
 
-        Parameters
-        ----------
-        jobs : sequence of Job
-            Some may be samples by which backends are compared: nobody asks for those.
-        after : (n,) torch.Tensor
-        before : (n,) torch.Tensor or None
+        Some of the jobs may be samples by which backends are compared: nobody asks for those.
         """
         ours = [i for i, job in enumerate(jobs) if id(job) in self._positions]
         if not ours:

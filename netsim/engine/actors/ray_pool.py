@@ -37,14 +37,7 @@ class LostError(Exception):
 
 
 def given_up(tries: int, last: LostError | None) -> ComputeError:
-    """Return the error of a run whose actors are lost again and again.
-
-    Parameters
-    ----------
-    tries : int
-    last : LostError or None
-        Of which the beginning is told.
-    """
+    """Return the error of a run whose actors are lost again and again, with the last loss."""
     return ComputeError(
         f"actors were lost {tries} times in a row, perhaps for want of memory; netsim resume goes "
         f"on from the last checkpoint; the last time: {one_line(str(last)[:TOLD])}"
@@ -97,12 +90,7 @@ class RayPool:
     def _wait_for_start(self, number: int, call: Handle) -> About:
         """An actor in words, once it has begun; one that dies meanwhile is begun anew.
 
-        Parameters
-        ----------
-        number : int
-            Of the actor.
-        call : Handle
-            Of its first call.
+        `call`: its first.
 
         Raises
         ------
@@ -137,12 +125,7 @@ class RayPool:
     def call(self, actor: int, method: str, *given: Any) -> Handle:
         """Begin a call of a `ShardActor`; those of one actor happen in order.
 
-        Parameters
-        ----------
-        actor : int
-        method : str
-        *given : object
-            Its arguments; a `Handle` stands for what that call returns.
+        `*given`: its arguments; a `Handle` stands for what that call returns.
         """
         return getattr(self._actors[actor], method).remote(*given)
 

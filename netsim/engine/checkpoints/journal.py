@@ -194,12 +194,8 @@ class Journal:
     def keep_scenario(self, text: str, instead_of: Sequence[str] = ()) -> None:
         """Keep the scenario that is played.
 
-        Parameters
-        ----------
-        text : str
-            As `scenario.toml` holds it.
-        instead_of : sequence of str
-            Checksums of what users had written into `scenario.toml` meanwhile.
+        `text`: as `scenario.toml` holds it. `instead_of`: checksums of what users had written into
+        `scenario.toml` meanwhile.
         """
         make_folder(self.folder, above=False)
         found = {"scenario": text, "instead_of": list(instead_of)}
@@ -245,11 +241,6 @@ class Journal:
 
         Whatever was written later is moved into a folder `set_aside-N`, the summary first: it is of
         a run all of whose tables are there.
-
-        Parameters
-        ----------
-        checkpoint : Checkpoint or None
-            None: from the beginning.
 
         Returns
         -------

@@ -95,12 +95,7 @@ class Invariant:
         """
 
     def after(self, summary: Mapping[str, Any]) -> None:
-        """Check the end of every run.
-
-        Parameters
-        ----------
-        summary : mapping
-            What the summary will say.
+        """Check the end of every run, by what its summary will say.
 
         Raises
         ------
