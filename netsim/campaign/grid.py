@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from netsim.campaign.sweep_folder import run_of
+from netsim.campaign.sweep_folder import place_of
 from netsim.engine import runner
 from netsim.errors import ScenarioError, one_line
 from netsim.recording.summary_fields import MEASURES
@@ -192,7 +192,7 @@ def plan(
                 "one key is laid over another; take one of both keys out"
             )
         for seed in seeds(sweep, scenario.seed):
-            folder, seeded = run_of(out, point.label, seed), with_seed(own, seed)
+            folder, seeded = out / place_of(point.label, seed), with_seed(own, seed)
             jobs.append(Job(point, seed, seeded, folder, components, timing_only, names))
     if problems:
         raise ScenarioError("\n".join(dict.fromkeys(problems)))

@@ -216,7 +216,7 @@ class Search:
                 point=point,
                 seed=seed,
                 draft=with_seed(own, seed),
-                folder=sweep_folder.run_of(self._top, point.label, seed),
+                folder=self._top / sweep_folder.place_of(point.label, seed),
             )
             for seed in self._seeds
         ]

@@ -146,9 +146,9 @@ def locked(folder: Path) -> Iterator[None]:
         folder_lock.release(folder)
 
 
-def run_of(top: Path, label: str, seed: int) -> Path:
-    """The folder of a run: that of a point and a seed; each algorithm has a folder in it."""
-    return top / label / f"seed-{seed}"
+def place_of(label: str, seed: int) -> str:
+    """Path of a run in its sweep's folder; each algorithm has a folder in it."""
+    return f"{label}/seed-{seed}"
 
 
 def runs_with(top: Path, file: str) -> list[Path]:
@@ -205,7 +205,7 @@ def undone(
     found = []
     for label in points:
         for seed in seeds:
-            folder = run_of(top, label, seed)
+            folder = top / place_of(label, seed)
             for name in missing(folder, names):
                 word = state(folder / name)
                 if word in ("running", "unfinished"):

@@ -68,7 +68,7 @@ def has_results(scenario: Scenario, top: Path) -> bool:
     names = [entry.name for entry in scenario.algorithm]
     swept = design(top, scenario.sweep, scenario.seed, names)
     return any(
-        any(sweep_folder.run_of(top, label, seed).glob("*/summary.json"))
+        any((top / sweep_folder.place_of(label, seed)).glob("*/summary.json"))
         for label in swept.points
         for seed in swept.seeds
     )
@@ -344,7 +344,7 @@ def _scores(top: Path, label: str, seeds: Sequence[int], name: str, select: str)
     """The scores of a point's runs, one a seed; empty if one of them has none."""
     found = []
     for seed in seeds:
-        run = sweep_folder.run_of(top, label, seed) / name
+        run = top / sweep_folder.place_of(label, seed) / name
         has_ended = sweep_folder.state(run) == "done"
         value = score(run_folder.summary(run), select) if has_ended else None
         if value is None:

@@ -17,10 +17,9 @@ from netsim.links.radio.phy.budget import LinkBudget
 from netsim.links.wired.plan import Wiring
 from netsim.links.wired.shared import ChangingWiredLink, SharedWiredLink
 from netsim.links.wired.wire import WiredLink
-from netsim.messaging.barrier import Barrier
 from netsim.recording.recorder import Recorder
 from netsim.scenario.tables import AlgorithmEntry
-from netsim.schedules import Schedule, Wake
+from netsim.schedules import Schedule
 from netsim.schedules.rounds import Rounds
 from netsim.units import dbm_to_w, to_ns
 from netsim.world.builder import SERVER, World
@@ -90,41 +89,6 @@ def open_network(
     availability.add_listener(link.on_switch)
     availability.add_listener(meter.on_switch)
     return link, devices
-
-
-def open_barrier(
-    world: World,
-    clock: Clock,
-    devices: Devices,
-    in_flight: Callable[[], int],
-    idle: Callable[[int], bool],
-    started: Callable[[int, Wake], None],
-    skipped: Callable[[int, int], None],
-) -> Barrier:
-    """The barrier of `rounds`, told when a device is switched.
-
-    Parameters
-    ----------
-    world : World
-    clock : Clock
-    devices : Devices
-    in_flight, idle, started, skipped : callable
-        As in `Barrier`.
-    """
-    availability = devices.availability
-    barrier = Barrier(
-        clock,
-        len(world.roles),
-        *round_times_ns(world.scenario.exchange),
-        devices.slot_ns,
-        availability.off,
-        in_flight,
-        idle,
-        started,
-        skipped,
-    )
-    availability.add_listener(lambda _node, _on: barrier.recheck())
-    return barrier
 
 
 def round_times_ns(schedule: Schedule) -> tuple[int, int | None]:

@@ -29,7 +29,7 @@ from netsim.engine.evaluation import Evaluator, kept_of, parameters_sha256
 from netsim.engine.interruption import Interruption
 from netsim.engine.invariants import Observed
 from netsim.engine.mid_run_changes import Changes, Drifting
-from netsim.engine.network_assembly import open_barrier, open_network
+from netsim.engine.network_assembly import open_network, round_times_ns
 from netsim.engine.node_assembly import NodeAssembly
 from netsim.engine.polling import Polling
 from netsim.engine.progress import Progress, Watcher
@@ -213,13 +213,21 @@ class Simulation:
     # -- rounds ----------------------------------------------------------------------------------
 
     def _open_barrier(self) -> Barrier:
-        return open_barrier(
-            *(self.world, self.clock, self.devices),
+        """The barrier of `rounds`, told when a device is switched."""
+        availability = self.devices.availability
+        barrier = Barrier(
+            self.clock,
+            len(self.world.roles),
+            *round_times_ns(self.world.scenario.exchange),
+            self.devices.slot_ns,
+            availability.off,
             in_flight=lambda: self.link.in_flight,
             idle=lambda i: deadlock.only_listens(self._processes[i]),
             started=lambda i, wake: self.parts[i].wakeups.note_round_start(wake),
             skipped=self._skipped,
         )
+        availability.add_listener(lambda _node, _on: barrier.recheck())
+        return barrier
 
     def _last_round(self, node: int, time_ns: int) -> tuple[int, int]:
         """Return a link's limits for a node's last wake-up under `rounds`: the round decides."""

@@ -63,6 +63,7 @@ FILES: dict[str, Form] = {
         "timing_only": FLAG,
         "figures": FLAG,
         "report": FLAG,
+        "agent": FLAG,
         "fork": ANY,
     },
     "scenario.json": {"scenario": TEXT, "instead_of": [TEXT]},

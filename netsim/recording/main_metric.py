@@ -86,7 +86,6 @@ class MainMetric:
         """Return whether it is known which end of the numbers at a path into a summary is best.
 
         It is of metrics, and of what is gained or paid; not of other counts.
-
         """
         words = set(path.rpartition(".")[2].split("_"))
         is_metric = path.partition(".")[0] not in TABLES

@@ -257,17 +257,14 @@ class Recorder:
             return run_folder.read(self._folder, "metrics", [c.name for c in METRIC_COLUMNS])
         return join(self._metric_parts or [self._metrics.readable(self._metrics.take())])
 
-    def checkpoint(self, every_s: float | None = None) -> None:
-        """Write what waits, if that is `every_s` of wall time ago; a killed run loses no more.
+    def checkpoint(self) -> None:
+        """Write what waits, if that is `write_every_s` ago; a killed run loses no more.
 
-        None: `write_every_s`, where that is more often than usual for a while only, so that a long
-        run does not have too many small parts.
+        More often than usual for a while only, so that a long run has few small parts.
         """
         now_s = time.monotonic()
-        if every_s is None:
-            every_s = max(self.write_every_s, (now_s - self._began_at_s) / _PARTS_A_STRETCH)
-            every_s = min(every_s, WRITE_EVERY_S)
-        if now_s - self._written_at_s >= every_s:
+        every_s = max(self.write_every_s, (now_s - self._began_at_s) / _PARTS_A_STRETCH)
+        if now_s - self._written_at_s >= min(every_s, WRITE_EVERY_S):
             self._write_all()
 
     def extents(self) -> dict[str, Extent]:

@@ -59,17 +59,8 @@ def has(folder: Path, name: str) -> bool:
     return bool(parts_of(folder, name))
 
 
-def rows(folder: Path, name: str, first: int | None = None) -> int:
+def rows(folder: Path, name: str) -> int:
     """Number of rows that the parts of a table state.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the run.
-    name : str
-        One of `schema.TABLES`.
-    first : int or None
-        Look at so many parts, the first; None: at all.
 
     Raises
     ------
@@ -77,7 +68,7 @@ def rows(folder: Path, name: str, first: int | None = None) -> int:
         If one can't be read.
     """
     found = 0
-    for path in parts_of(folder, name)[:first]:
+    for path in parts_of(folder, name):
         with refused(path):
             found += rows_of(path)
     return found

@@ -247,8 +247,13 @@ class ShardActor:
     def run(self, packed: Sequence[PackedJob], gone: Sequence[int], *moved: Values) -> Reply:
         """Run jobs of one level.
 
-        `gone`: values that nobody needs any more. `moved`: rows of other actors that the jobs read;
-        let go of when they have run.
+        Parameters
+        ----------
+        packed : sequence of PackedJob
+        gone : sequence of int
+            Values that nobody needs any more.
+        *moved : dict of int to Value
+            Rows of other actors that the jobs read; let go of when they have run.
         """
         self._let_go(gone)
         visiting, self._visiting = self._visiting, {}
@@ -327,8 +332,12 @@ class ShardActor:
     ) -> list[Tensor]:
         """Outputs of models in evaluation mode.
 
-        `asked`: a model, and its samples. `gone`: values that nobody needs any more. `moved`: as of
-        `run`.
+        Parameters
+        ----------
+        asked : sequence of (Input, (n_i,) int64)
+            A model, and its samples.
+        gone, *moved
+            As of `run`.
 
         Returns
         -------

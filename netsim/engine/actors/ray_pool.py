@@ -125,7 +125,12 @@ class RayPool:
     def call(self, actor: int, method: str, *given: Any) -> Handle:
         """Begin a call of a `ShardActor`; those of one actor happen in order.
 
-        `*given`: its arguments; a `Handle` stands for what that call returns.
+        Parameters
+        ----------
+        actor : int
+        method : str
+        *given : object
+            Its arguments; a `Handle` stands for what that call returns.
         """
         return getattr(self._actors[actor], method).remote(*given)
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -45,10 +45,7 @@ class Command:
         """
         try:
             found = json_file(run_folder / FOLDER / FILE, most_bytes=MOST_BYTES)
-            figures, report = found.get("figures", True), found.get("report", True)
-            agent = bool(found.get("agent", False))
-            fork = found.get("fork")
-            return cls(found["sub_folders"], found["timing_only"], figures, report, agent, fork)
+            return cls(**{one.name: found[one.name] for one in fields(cls)})
         except (FileNotFoundError, KeyError):
             of_one = ("environment.json", "status.json", f"{FOLDER}/checkpoint-*.json")
             return cls(sub_folders=not any(any(run_folder.glob(name)) for name in of_one))
