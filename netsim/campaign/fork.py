@@ -73,7 +73,7 @@ def prepare(
     if len(folders) > 1:
         raise ScenarioError(f"{run}: several runs; name one, such as {folders[0]}")
     [original] = folders
-    draft, change = forked(original, at_s, sets, always, modules)
+    draft, change = _changed(original, at_s, sets, always, modules)
     scenario = check(draft, modules)
     environment = run_folder.environment(original)
     if "timing_only" not in environment:
@@ -90,39 +90,10 @@ def prepare(
     return Fork(original, float(at_s), change, draft.path, scenario, timing_only)
 
 
-def forked(
-    folder: Path,
-    at_s: float,
-    sets: Sequence[str],
-    always: Sequence[str],
-    modules: Kinds,
+def _changed(
+    folder: Path, at_s: float, sets: Sequence[str], always: Sequence[str], modules: Kinds
 ) -> tuple[Draft, dict[str, Any]]:
-    """The scenario of a run with one more change.
-
-    Parameters
-    ----------
-    folder : Path
-        The run's.
-    at_s : float
-        When the change comes.
-    sets : sequence of str
-        Assignments `a.b=value` that hold from then on.
-    always : sequence of str
-        Assignments that hold from the start, about this machine.
-    modules : Kinds
-        What scenarios can name.
-
-    Returns
-    -------
-    draft : Draft
-    change : dict
-        The keys that are changed and their values.
-
-    Raises
-    ------
-    ScenarioError
-        If the run's scenario can't be read, or an assignment is none.
-    """
+    """The scenario of a run with one more change, and the keys that it changes; see `prepare`."""
     draft = draft_of(str(run_folder.scenario_file(folder)), always, modules)
     draft.raw.pop("sweep", None)
     named = keys_on_disk(modules)

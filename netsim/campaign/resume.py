@@ -507,9 +507,7 @@ def _allow_notes(path: Path, written: dict[str, str]) -> None:
         environment, digest = json_file(path), checksums.sha256(path)
     except (OSError, ScenarioError):
         return  # told with the others
-    notes = environment.get("resumed")
-    if not isinstance(notes, list):
-        return
+    notes = environment.get("resumed", [])
     for count in range(len(notes)):
         before = {**environment, "resumed": notes[:count]}
         if not count:

@@ -22,11 +22,10 @@ def files(environment: Mapping[str, Any], name: str) -> Iterator[InputFile]:
     ScenarioError
         If it is no list of files.
     """
-    entries = environment.get(name)
-    for entry in entries if isinstance(entries, list) else []:
+    for entry in environment.get(name, ()):
         try:
-            yield InputFile(str(entry["file"]), int(entry["bytes"]), str(entry["sha256"]))
-        except (TypeError, KeyError, ValueError):
+            yield InputFile(entry["file"], entry["bytes"], entry["sha256"])
+        except KeyError:
             raise ScenarioError(f"environment.json: {name} is no list of files") from None
 
 

@@ -266,11 +266,11 @@ def version_notes(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
     for name, here in now.items():
         before = then.get(name)
         if name == "packages":
-            packages = before if isinstance(before, dict) else {}
+            was = before or {}
             found += [
-                f"{package}: {packages.get(package)} then, {version} here"
+                f"{package}: {was.get(package)} then, {version} here"
                 for package, version in here.items()
-                if packages.get(package) != version
+                if was.get(package) != version
             ]
         elif before == here:
             continue

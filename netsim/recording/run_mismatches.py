@@ -77,15 +77,13 @@ class _Origin:
 
     def __init__(self, run: Path) -> None:
         self.run, self.environment = run, run_folder.environment(run)
-        data = self.environment.get("data")
-        self.data: Mapping[str, Any] = data if isinstance(data, Mapping) else {}
+        self.data: Mapping[str, Any] = self.environment.get("data", {})
 
     def files(self, sort: str) -> Iterator[tuple[str, str]]:
         """Yield path and digest of each file of a sort."""
-        entries = self.environment.get(sort)
-        for entry in entries if isinstance(entries, list) else ():
-            if isinstance(entry, Mapping) and {"file", "sha256"} <= entry.keys():
-                yield str(entry["file"]), str(entry["sha256"])
+        for entry in self.environment.get(sort, ()):
+            if {"file", "sha256"} <= entry.keys():
+                yield entry["file"], entry["sha256"]
 
 
 def _data_keys(known: Mapping[str, _Origin]) -> list[str]:

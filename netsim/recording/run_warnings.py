@@ -198,8 +198,6 @@ def _went_on_with_others(environment: Mapping[str, Any]) -> Iterator[str]:
     """Name the times at which a run went on with other files than it was begun with."""
     before = {sort: [file["sha256"] for file in environment.get(sort, ())] for sort in _MADE_OF}
     for resumed in environment.get("resumed", ()):
-        if not isinstance(resumed, Mapping):
-            continue
         for sort, what in _MADE_OF.items():
             now = resumed.get(sort, before[sort])
             if now != before[sort]:
