@@ -1,6 +1,6 @@
 """The process that writes a live page.
 
-Called as `python -m netsim.campaign.live_worker NICENESS FOLDER [DIR]...`. The last arguments are
+Called as `python -m netsim.campaign.live_worker FOLDER [DIR]...`. The last arguments are
 the folders of components that the run was begun with: where nodes that move were is worked out from
 the scenario once more. Problems go to standard output, a line each. Once its input ends, however
 the run's process has ended, it writes the page a last time, as `netsim report` does.
@@ -118,6 +118,23 @@ class Contents:
             self._made_of = made_of
         return self._made
 
+    def last(self) -> dict[str, Any]:
+        """The contents once the run has ended, however it has."""
+        try:
+            return self.now(is_live=False)
+        except (NetsimError, OSError) as nothing:
+            ended = f"It ended before there was anything: {nothing}"
+            return {**nothing_yet(""), "live": {"ended": ended}}
+
+    def so_far(self, told: Mapping[str, Any]) -> dict[str, Any]:
+        """The contents while the run goes on; `told`: how far it has come, as it says itself."""
+        far = _sweep_words(self._top) if self.is_sweep else told
+        try:
+            content = self.now(is_live=True)
+        except (NetsimError, OSError):  # none has begun, say
+            content = nothing_yet("")
+        return {**content, "live": {"every_s": EVERY_S, **far}}
+
     def _page_content(self, runs: Sequence[Path], is_live: bool) -> dict[str, Any]:
         def gathered(folder: Path) -> run_page.Entry:
             made_of = f"{is_live}{signature(folder)}"
@@ -170,22 +187,12 @@ def main() -> None:
     answers, sys.stdout = sys.stdout, sys.stderr  # what components print goes elsewhere
     standard_streams.never_fail()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    os.nice(int(sys.argv[1]))
-    top, *components = map(Path, sys.argv[2:])
+    os.nice(NICENESS)
+    top, *components = map(Path, sys.argv[1:])
     contents, progress, problems = Contents(top, components), Told(), {""}
     while top.is_dir():
         is_over, began_s = progress.is_over, time.process_time()
-        problem = ""
-        far = {"every_s": EVERY_S, **(_sweep_words(top) if contents.is_sweep else progress.last)}
-        try:
-            content = contents.now(is_live=not is_over)
-        except (NetsimError, OSError) as nothing:  # none has begun, say
-            content = nothing_yet("")
-            if is_over:
-                content["live"] = {"ended": f"It ended before there was anything: {nothing}"}
-        if not is_over:
-            content = {**content, "live": far}
-        problem = write(top, content)
+        problem = write(top, contents.last() if is_over else contents.so_far(progress.last))
         if problem not in problems:
             problems.add(problem)
             print(problem, file=answers, flush=True)

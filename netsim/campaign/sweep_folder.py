@@ -26,8 +26,7 @@ from netsim.engine.checkpoints import command
 from netsim.engine.equipment import version
 from netsim.errors import FolderBusyError, ScenarioError
 from netsim.recording import checksums, folder_lock, run_folder, status, summary, verified_files
-from netsim.recording.forms import leaves
-from netsim.recording.json_files import json_file
+from netsim.recording.json_files import json_file, leaves
 from netsim.recording.whole_files import free_folder, write_text
 from netsim.scenario import Scenario, to_toml
 from netsim.scenario.file import ORDERED

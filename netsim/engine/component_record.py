@@ -17,8 +17,7 @@ from pathlib import Path
 from netsim.errors import FolderError, ScenarioError, one_line
 from netsim.protocols.flower.apps import PROJECT, is_app
 from netsim.recording import checksums
-from netsim.recording.forms import TEXT
-from netsim.recording.json_files import json_file
+from netsim.recording.json_files import TEXT, json_file
 from netsim.recording.whole_files import Digests, write_text
 
 _MOST_BYTES = 1 << 24

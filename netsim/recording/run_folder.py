@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError, one_line
-from netsim.recording.forms import (
+from netsim.recording.json_files import (
     ANY,
     MAYBE,
     NUMBER,
@@ -25,9 +25,9 @@ from netsim.recording.forms import (
     WHOLE,
     Form,
     declared,
+    json_file,
     require_form,
 )
-from netsim.recording.json_files import json_file
 from netsim.recording.parquet_parts import Rows
 from netsim.recording.schema import IN_ORDER, NODE_COLUMNS, TABLES, WHY_MISSING
 from netsim.recording.table_check import TableCheck, refused, whole_words

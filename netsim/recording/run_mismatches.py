@@ -9,7 +9,7 @@ from typing import Any
 
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import run_folder
-from netsim.recording.forms import leaves
+from netsim.recording.json_files import leaves
 
 NAMED = 4
 """So many values are named, each with a run that has it, and so many differences of one sort."""
