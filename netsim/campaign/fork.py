@@ -149,11 +149,7 @@ def ending_of(run: Unfinished, figures: bool, tell: Callable[[str], object]) -> 
 class ForkEnding:
     """Comparison of an ended fork with its original; see `runner.Ending`.
 
-    Parameters
-    ----------
-    fork : Fork
-    figures : bool
-        Whether to draw figures.
+    `figures`: whether to draw figures.
 
     Attributes
     ----------

@@ -86,11 +86,7 @@ class Told:
 class Contents:
     """The contents of the page; those that nothing was added to are made once.
 
-    Parameters
-    ----------
-    top : Path
-        Folder of a run, of several beside each other, or of a sweep.
-    components : sequence of Path
+    `top`: folder of a run, of several beside each other, or of a sweep.
     """
 
     def __init__(self, top: Path, components: Sequence[Path]) -> None:

@@ -86,13 +86,8 @@ class _Worker:
 class LocalWorkers:
     """Processes of this machine, each of which plays one run after the other.
 
-    Parameters
-    ----------
-    slots : int
-        How many. They share the cores: the threads of each are its part of them, unless
-        `[run] threads` is a number.
-    ask : callable
-        Whether a run that reports shall go on.
+    `slots`: how many. They share the cores: the threads of each are its part of them, unless `[run]
+    threads` is a number. `ask`: whether a run that reports shall go on.
     """
 
     def __init__(self, slots: int, ask: Ask) -> None:

@@ -302,10 +302,7 @@ def play_all(
 class InProcess:
     """Plays in the process of the sweep itself; see `Workers`.
 
-    Parameters
-    ----------
-    ask : callable
-        Whether a run that reports shall go on.
+    `ask`: whether a run that reports shall go on.
     """
 
     slots = 1

@@ -19,11 +19,7 @@ from netsim.world import SERVER
 class RunChecks:
     """Checks and warnings of one run.
 
-    Parameters
-    ----------
-    run : Observed
-    thorough : bool
-        Whether to check the invariants while the run goes on, too.
+    `thorough`: whether to check the invariants while the run goes on, too.
     """
 
     def __init__(self, run: Observed, thorough: bool) -> None:

@@ -54,11 +54,7 @@ class Pass:
 class Scores:
     """Turns outputs into metrics.
 
-    Parameters
-    ----------
-    shards : Shards
-        The samples of all nodes.
-    num_classes : int
+    `shards`: the samples of all nodes.
     """
 
     def __init__(self, shards: Shards, num_classes: int) -> None:

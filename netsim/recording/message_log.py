@@ -25,10 +25,7 @@ class MessageLog:
     Messages that one sending takes to several receivers, and that end alike, are one waiting row;
     they become a row each when the rows become arrays.
 
-    Parameters
-    ----------
-    parts : Parts
-        Of the table's columns; `dst` of a waiting row is the number of receivers.
+    `parts`: of the table's columns; `dst` of a waiting row is the number of receivers.
 
     Attributes
     ----------

@@ -292,12 +292,7 @@ class _Table(dict[str, Any]):
 
     A run that goes on appends rows, so a column that is read later is cut to as many rows.
 
-    Parameters
-    ----------
-    first : pyarrow.Table
-        The columns that are read at once.
-    read : callable
-        Names -> these columns, from the folder.
+    `first`: the columns that are read at once. `read`: names -> these columns, from the folder.
     """
 
     def __init__(self, first: Any, read: Callable[[Sequence[str] | None], Any]) -> None:

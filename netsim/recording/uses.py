@@ -126,10 +126,7 @@ class Fates:
 class Uses:
     """Counts and writes what became of messages with values that arrived.
 
-    Parameters
-    ----------
-    parts : Parts
-        Of `USE_COLUMNS`.
+    `parts`: of `USE_COLUMNS`.
 
     Attributes
     ----------

@@ -49,10 +49,7 @@ class PackedJob(NamedTuple):
 class Packer:
     """Packs the work of jobs.
 
-    Parameters
-    ----------
-    layouts : sequence of Architecture
-        Of the world's models, in its order.
+    `layouts`: of the world's models, in its order.
 
     Attributes
     ----------
@@ -103,12 +100,8 @@ class Packer:
 class Unpacker:
     """Reads what a `Packer` has packed.
 
-    Parameters
-    ----------
-    layouts : sequence of Architecture
-        Of this process' world, in the same order.
-    packages : mapping of str to str
-        The private packages of users' folders here, by what the packer calls them.
+    `layouts`: of this process' world, in the same order. `packages`: the private packages of users'
+    folders here, by what the packer calls them.
     """
 
     def __init__(self, layouts: Sequence[Architecture], packages: Mapping[str, str]) -> None:

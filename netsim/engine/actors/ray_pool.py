@@ -47,12 +47,8 @@ def given_up(tries: int, last: LostError | None) -> ComputeError:
 class RayPool:
     """The actors of a run, by number; each is made from a kit.
 
-    Parameters
-    ----------
-    kits : sequence of Kit
-        One an actor.
-    cpus, gpus : float
-        What an actor takes of its machine; fractions are allowed.
+    `kits`: one an actor. `cpus` and `gpus`: what an actor takes of its machine; fractions are
+    allowed.
 
     Attributes
     ----------

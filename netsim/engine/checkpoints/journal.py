@@ -88,10 +88,7 @@ class Ended(NamedTuple):
 class Journal:
     """The journal of one run.
 
-    Parameters
-    ----------
-    folder : Path
-        Of the run. Nothing is created in it before the first checkpoint.
+    `folder`: of the run. Nothing is created in it before the first checkpoint.
     """
 
     def __init__(self, folder: Path) -> None:
