@@ -178,7 +178,12 @@ def play(
     assert scenario.sweep is not None
     grid.plan(draft, scenario, Path(), components, timing_only)  # before any folder
     _require(scenario.sweep, out, where)
-    require_local(scenario, draft.path)
+    if scenario.run.engine == "ray":
+        raise ScenarioError(
+            f'{draft.path}: [run] engine = "ray": a sweep plays whole runs beside each other, and '
+            "each would take all cores for its actors; leave it out, and let netsim sweep --engine "
+            "ray spread the runs"
+        )
     modules = kinds_of(components)
     said = sweep_folder.arguments(scenario, modules, timing_only)
     if where.force_new:
@@ -240,21 +245,6 @@ def _require(sweep: Sweep, out: Path | None, where: Where) -> None:
         ray_cluster.imported()
 
 
-def require_local(scenario: Scenario, path: str) -> None:
-    """Refuse a sweep whose runs would each take all cores for actors of their own.
-
-    Raises
-    ------
-    ScenarioError
-    """
-    if scenario.run.engine == "ray":
-        raise ScenarioError(
-            f'{path}: [run] engine = "ray": a sweep plays whole runs beside each other, and each '
-            "would take all cores for its actors; leave it out, and let netsim sweep --engine ray "
-            "spread the runs"
-        )
-
-
 def at_a_time(scenario: Scenario, learns: bool = True) -> int:
     """Return how many runs to play at a time: one a core, or one where they would share a GPU."""
     shares_gpu = learns and scenario.run.device != "cpu" and torch.cuda.is_available()
@@ -306,12 +296,9 @@ class Session:
             so_many = "" if jobs is None or not due else f", {min(jobs, due)} at a time"
             runs = "run" if total == 1 else "runs"
             console.print(f"{total} {runs}{before}{so_many}, into {self._top}")
-        name = (
-            "status"
-            if self._where.only is None
-            else f"status-{sweep_folder.part_name(self._where.only)}"
-        )
-        self._told = SweepProgress(console, self._top / f"{name}.json", total, done)
+        only = self._where.only
+        name = "status.json" if only is None else f"status-{sweep_folder.part_name(only)}.json"
+        self._told = SweepProgress(console, self._top / name, total, done)
         if not due:
             return
         with stop_requests(in_process=jobs == 1 and self._where.engine == "local") as check_stop:
@@ -321,9 +308,8 @@ class Session:
         where = self._where
         if where.engine == "ray":
             slots = jobs or (None if self._sweep.trials else due)
-            return ray_workers.RayWorkers(
-                slots, ask, where.ray_address, where.ray_cpus, where.ray_gpus
-            )
+            taken = where.ray_cpus, where.ray_gpus
+            return ray_workers.RayWorkers(slots, ask, where.ray_address, *taken)
         assert jobs is not None
         return InProcess(ask) if jobs == 1 else LocalWorkers(min(jobs, due), ask)
 
@@ -396,13 +382,7 @@ class Session:
         )
 
     def with_what_is_missing(self, stop: KeyboardInterrupt) -> KeyboardInterrupt:
-        """Say what an interrupted sweep has, which runs failed, which have not ended, how to go on.
-
-        Returns
-        -------
-        KeyboardInterrupt
-            The same, with notes.
-        """
+        """Add notes: what an interrupted sweep has, what failed or has not ended, how to go on."""
         failed = {o.job.folder for o in self.failed}
         missing = [j.title for j in self._undone() if j.folder not in failed]
         ended, top = len(self._mine) - len(missing), self._top

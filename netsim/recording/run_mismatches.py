@@ -103,13 +103,11 @@ def _data_keys(known: Mapping[str, _Origin]) -> list[str]:
             f"[data] {key.removeprefix('data.')} differs:",
             {label: table.get(key) for label, table in tables.items()},
         )
-    named = [*found[:NAMED], *([f"and {len(found) - NAMED} more keys of [data]"] * _over(found))]
+    named = found[:NAMED]
+    if len(found) > NAMED:
+        named.append(f"and {len(found) - NAMED} more keys of [data]")
     some_have_it = any((one.run / "scenario.toml").exists() for one in known.values())
     return [*(unread if len(known) > 1 and some_have_it else []), *named]
-
-
-def _over(found: Sequence[str]) -> int:
-    return int(len(found) > NAMED)
 
 
 def _samples(known: Mapping[str, _Origin]) -> list[str]:
