@@ -8,7 +8,6 @@ opened, sizes are looked at before anything is read, and nothing that is read is
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from netsim.recording.parquet_parts import Rows
 from netsim.recording.schema import IN_ORDER, NODE_COLUMNS, TABLES, WHY_MISSING
 from netsim.recording.table_check import TableCheck, refused, whole_words
 from netsim.recording.verified_files import parts_of, require_written
+from netsim.recording.whole_files import while_unchanged
 from netsim.traces import bounded
 from netsim.traces.bounded_tables import rows_of
 from netsim.traces.bounded_toml import read_toml
@@ -91,19 +91,17 @@ def count(folder: Path) -> int | None:
     """
     path = folder / NODES
     try:
-        stat = path.lstat()
+        found = _rows_of(path)
     except (OSError, ValueError):
         require_written(path, NODES)
         return None
-    found = _rows_of(path, stat.st_ino, stat.st_mtime_ns, stat.st_size)
     if found > MOST_NODES:
         raise ScenarioError(f"{path}: has {found:,} rows, at most {MOST_NODES:,} are read")
     return int(found)
 
 
-@lru_cache(maxsize=64)
-def _rows_of(path: Path, *_: int) -> int:
-    """Rows of a file, looked up once as long as the file is the same."""
+@while_unchanged
+def _rows_of(path: Path) -> int:
     with refused(path):
         return rows_of(path)
 
@@ -430,11 +428,11 @@ def ordered(folder: Path, runs: Iterable[Path]) -> list[Path]:
     return sorted(runs, key=lambda run: (places.get(run.name, len(places)), run.name))
 
 
-@lru_cache(maxsize=16)
-def _algorithms(folder: Path, _changed_ns: int) -> tuple[str, ...]:
+@while_unchanged
+def _algorithms(path: Path) -> tuple[str, ...]:
     """The algorithms of a folder's scenario; empty where it can't be read."""
     try:
-        entries = scenario_tables(folder).get("algorithm")
+        entries = scenario_tables(path.parent).get("algorithm")
     except ScenarioError:
         entries = None
     named = entries if isinstance(entries, list) else ()
@@ -444,10 +442,9 @@ def _algorithms(folder: Path, _changed_ns: int) -> tuple[str, ...]:
 def algorithms_in(folder: Path) -> list[str]:
     """Names of the algorithms of a folder's scenario, in its order; empty where it says none."""
     try:
-        changed_ns = (folder / "scenario.toml").stat().st_mtime_ns
+        return list(_algorithms(folder / "scenario.toml"))
     except OSError:  # there is none
         return []
-    return list(_algorithms(folder, changed_ns))
 
 
 def scenario_file(folder: Path) -> Path:

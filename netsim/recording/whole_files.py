@@ -21,11 +21,14 @@ import shutil
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from netsim.errors import FolderError, ScenarioError, one_line
 from netsim.recording.folder_lock import require_held
+
+T = TypeVar("T")
 
 _KEPT = 100
 """Signs of a file's name that stand in that of its beginnings."""
@@ -240,6 +243,17 @@ def sync_names(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def while_unchanged(of_file: Callable[[Path], T]) -> Callable[[Path], T]:
+    """Remember what a function of a file has given, for as long as the file is the same."""
+    kept = lru_cache(4096)(lambda path, *_: of_file(path))
+
+    def known(path: Path) -> T:
+        stat = path.lstat()
+        return kept(path, stat.st_ino, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size)
+
+    return known
 
 
 def sha256_of(text: str) -> str:
