@@ -199,32 +199,18 @@ def membership(world: World, algorithm: ModuleType) -> Membership:
         If that leaves no link.
     """
     servers = frozenset(i for i, role in enumerate(world.roles) if role == SERVER)
-    left_out = frozenset() if declaration_of(algorithm).knows_servers else servers
-    return Membership(_drop_nodes(left_out, world.neighbours), left_out)
-
-
-def _drop_nodes(
-    left_out: frozenset[int], neighbours: list[tuple[int, ...]]
-) -> list[tuple[int, ...]]:
-    """The neighbours of every node, some nodes apart.
-
-    Raises
-    ------
-    UnsuitableError
-        If that leaves no link.
-    """
-    if not left_out:
-        return neighbours
+    if not servers or declaration_of(algorithm).knows_servers:
+        return Membership(world.neighbours, frozenset())
     rest = [
-        () if i in left_out else tuple(j for j in peers if j not in left_out)
-        for i, peers in enumerate(neighbours)
+        () if i in servers else tuple(j for j in peers if j not in servers)
+        for i, peers in enumerate(world.neighbours)
     ]
     if not any(rest):
         raise UnsuitableError(
             "[topology]: this algorithm works between peers, and the topology links them to "
             "servers only; choose another topology"
         )
-    return rest
+    return Membership(rest, servers)
 
 
 def _initial(world: World, scheduler: Scheduler) -> list[Cell]:

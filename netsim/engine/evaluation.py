@@ -251,13 +251,6 @@ class Evaluator:
             for nodes in partly
         ]
 
-    def cost(self, run_wall_s: float) -> dict[str, float]:
-        """Return the cost of evaluation so far, in s and as a share of the run's time."""
-        return {
-            "evaluation_wall_s": self.wall_s,
-            "evaluation_share": self.wall_s / run_wall_s,
-        }
-
     def _measured(self, shown: Sequence[tuple[NodeInternals, Publication]]) -> list[Metrics]:
         """Metrics of each published model.
 

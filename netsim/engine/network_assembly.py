@@ -13,7 +13,6 @@ from netsim.learning.flops import step_flops
 from netsim.links.hybrid import HybridLink
 from netsim.links.link import Link
 from netsim.links.radio.link import RadioLink
-from netsim.links.radio.phy.budget import LinkBudget
 from netsim.links.wired.plan import Wiring
 from netsim.links.wired.shared import ChangingWiredLink, SharedWiredLink
 from netsim.links.wired.wire import WiredLink
@@ -122,12 +121,27 @@ def _open_link(
 ) -> Link:
     """Radios, wires, or radios with wires to the servers."""
     wires = radio = None
+    servers = frozenset(i for i, role in enumerate(world.roles) if role == SERVER)
     if world.wiring is not None:
         wires = _open_wires(world, world.wiring, clock, recorder, devices)
     if world.budget is not None:
-        radio = _open_radio(world, world.budget, clock, recorder, devices, last_wakeup)
+        table = world.scenario.radio
+        assert table is not None
+        radio = RadioLink(
+            table,
+            world.budget,
+            last_wakeup,
+            clock,
+            recorder,
+            world.streams,
+            meter=devices.meter,
+            off=devices.availability.off,
+            meetings=world.meetings,
+            distance_m=distances(world.positions_m, world.track, world.heights_m),
+            rhythms=world.rhythms,
+            base_stations=servers,
+        )
     if wires is not None and radio is not None:
-        servers = frozenset(i for i, role in enumerate(world.roles) if role == SERVER)
         return HybridLink(radio, wires, servers)
     link = radio or wires
     assert link is not None
@@ -147,29 +161,3 @@ def _open_wires(
             return ChangingWiredLink(wiring, nodes, clock, recorder, streams)
     off = devices.availability.off
     return SharedWiredLink(wiring, nodes, clock, recorder, streams, off, world.meetings)
-
-
-def _open_radio(
-    world: World,
-    budget: LinkBudget,
-    clock: Clock,
-    recorder: Recorder,
-    devices: Devices,
-    last_wakeup: Callable[[int, int], tuple[int, int]],
-) -> Link:
-    radio = world.scenario.radio
-    assert radio is not None
-    return RadioLink(
-        radio,
-        budget,
-        last_wakeup,
-        clock,
-        recorder,
-        world.streams,
-        meter=devices.meter,
-        off=devices.availability.off,
-        meetings=world.meetings,
-        distance_m=distances(world.positions_m, world.track, world.heights_m),
-        rhythms=world.rhythms,
-        base_stations=frozenset(i for i, role in enumerate(world.roles) if role == SERVER),
-    )

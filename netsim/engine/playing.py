@@ -143,13 +143,7 @@ def conclude(
             checksums.write(folder, {**ended.written, **checksums.results(folder), **said})
         status.write(folder, done)
     except BaseException as error:
-        interrupted = isinstance(error, KeyboardInterrupt)
-        outcome = {
-            "error": "" if interrupted else failure_text(error),
-            "virtual_s": ended.virtual_s,
-        }
-        state = "interrupted" if interrupted else "failed"
-        status.write_at_any_cost(folder, {"state": state, **outcome})
+        status.write_at_any_cost(folder, _outcome(error, ended.virtual_s))
         error.add_note(
             f"all events had happened; the results are in {folder}, and netsim resume {folder} "
             "does what is missing"
@@ -233,21 +227,20 @@ def _leave(run: Simulation, folder: Path, error: BaseException) -> None:
     """Write what waits of a run that has ended before its time, and what ended it."""
     altered = isinstance(error, AlteredError)  # all stays as it was found
     written, virtual_s = {} if altered else run.recorder.salvage(), to_s(run.clock.now)
-    interrupted = isinstance(error, KeyboardInterrupt)
-    problem = status.write_at_any_cost(
-        folder,
-        {
-            "state": "interrupted" if interrupted else "failed",
-            "error": "" if interrupted else failure_text(error),
-            "virtual_s": virtual_s,
-            "rows_written": written,
-        },
-    )
-    if not interrupted and not altered:
+    outcome = {**_outcome(error, virtual_s), "rows_written": written}
+    is_written = status.write_at_any_cost(folder, outcome)
+    if outcome["state"] == "failed" and not altered:
         rows = ", ".join(f"{rows} rows of {table}" for table, rows in written.items()) or "no rows"
         error.add_note(f"it had come to {virtual_s:g} s of virtual time and written {rows}")
-        if not problem and folder.exists():
+        if not is_written and folder.exists():
             error.add_note(f"{folder / 'status.json'} could not be written and does not say so")
+
+
+def _outcome(error: BaseException, virtual_s: float) -> dict[str, Any]:
+    """Contents of `status.json` of a run that an error has ended."""
+    if isinstance(error, KeyboardInterrupt):
+        return {"state": "interrupted", "error": "", "virtual_s": virtual_s}
+    return {"state": "failed", "error": failure_text(error), "virtual_s": virtual_s}
 
 
 def failure_text(error: BaseException) -> str:

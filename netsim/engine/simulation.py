@@ -167,7 +167,7 @@ class Simulation:
             age_limit_s(self.changes.params, world.scenario.exchange, len(world.roles)),
             objects=self.objects, decisions=self.decisions,
         )  # fmt: skip
-        self.parts = assembly.all_parts()
+        self.parts = [assembly.internals(i) for i in range(len(world.roles))]
         self.nodes = [assembly.node(parts) for parts in self.parts]
         self.evaluator = Evaluator(
             self.parts, self.learning, self.recorder, self.link.bits_transmitted_by,
@@ -445,7 +445,8 @@ class Simulation:
                 "events_per_s": self.events / wall_s,
                 "cpu_s": time.process_time() - self._started_cpu_s,
                 "node_steps_per_s": totals["local_steps"] / wall_s,
-                **self.evaluator.cost(wall_s),
+                "evaluation_wall_s": self.evaluator.wall_s,
+                "evaluation_share": self.evaluator.wall_s / wall_s,
                 "mean_batch_width": scheduler.mean_batch_width,
                 "flushes": scheduler.flushes,
                 "backend": backend_name(scheduler),
