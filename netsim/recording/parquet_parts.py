@@ -8,9 +8,8 @@ once per part.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
-from typing import Any, Concatenate, Literal, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -20,11 +19,6 @@ from numpy.typing import NDArray
 from netsim.errors import ScenarioError
 from netsim.recording.whole_files import make_folder, sync_names, write_whole
 from netsim.units import NS_PER_S
-
-P = ParamSpec("P")
-R = TypeVar("R")
-S = TypeVar("S")
-T = TypeVar("T")
 
 Rows = dict[str, NDArray[Any]]
 """A table in memory: equally long arrays by column name."""
@@ -51,27 +45,6 @@ class Column:
 def columns_of(row: type[tuple[Any, ...]]) -> tuple[Column, ...]:
     """Columns of a class of rows, a `NamedTuple` of which each field is annotated with one."""
     return tuple(field.__metadata__[0] for field in row.__annotations__.values())
-
-
-def takes_fields(
-    row: Callable[P, R],
-) -> Callable[[Callable[[S, R], T]], Callable[Concatenate[S, P], T]]:
-    """Let a method that takes a row be called with the row's fields, in order or by name.
-
-    Parameters
-    ----------
-    row : type of NamedTuple
-        The class of rows.
-    """
-
-    def decorate(method: Callable[[S, R], T]) -> Callable[Concatenate[S, P], T]:
-        @wraps(method)
-        def record(of: S, /, *fields: P.args, **named: P.kwargs) -> T:
-            return method(of, row(*fields, **named))
-
-        return record
-
-    return decorate
 
 
 class Extent(NamedTuple):
