@@ -66,24 +66,10 @@ class Simulation:
 
     Parameters
     ----------
-    world : World
-        Only read.
-    entry : AlgorithmEntry
-        Names the algorithm and holds its Params.
-    folder : Path or None
-        The run folder; None keeps nothing.
-    timing_only : bool
-        Without tensor work.
-    on_progress : callable or None
-        Told now and then.
+    world, entry, folder, timing_only, on_progress, replay, check, agent
+        As `engine.play` takes them.
     interruption : Interruption or None
         What may ask the run to end early.
-    replay : CheckpointReplay or None
-        Of the run's past, if it goes on; None: it begins.
-    check : bool
-        Whether to check the invariants while the run goes on, too.
-    agent : callable or None
-        Takes the decisions that the algorithm leaves to an agent; None: its policy does.
     backend : Backend or None
         In place of the one that the scenario asks for.
 

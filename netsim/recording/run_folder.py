@@ -171,12 +171,8 @@ def table(folder: Path, name: str, columns: Sequence[str] | None = None) -> Any:
 
     Parameters
     ----------
-    folder : Path
-        Of the run.
-    name : str
-        One of `schema.TABLES`.
-    columns : sequence of str or None
-        Which to read; None: all that are there.
+    folder, name, columns
+        As of `tables`.
 
     Raises
     ------
@@ -192,12 +188,8 @@ def read(folder: Path, name: str, columns: Iterable[str] | None = None) -> Rows:
 
     Parameters
     ----------
-    folder : Path
-        Of the run.
-    name : str
-        One of `schema.TABLES`.
-    columns : sequence of str or None
-        Which to read; None: all that are there.
+    folder, name, columns
+        As of `tables`.
 
     Raises
     ------
