@@ -77,14 +77,14 @@ def points(sweep: Sweep) -> list[Point]:
     labels = [_label(values, sweep.over) for values in grid]
     counts = Counter(label.casefold() for label in labels)
     taken = set(counts)
-    found = []
+    labelled = []
     for i, (label, values) in enumerate(zip(labels, grid, strict=True)):
         if counts[label.casefold()] > 1:
             numbered = (f"{label}-{k}" for k in itertools.count(i))
             label = next(name for name in numbered if name.casefold() not in taken)
             taken.add(label.casefold())
-        found.append(Point(label, values))
-    return found
+        labelled.append(Point(label, values))
+    return labelled
 
 
 def _label(values: dict[str, Any], over: Mapping[str, Sequence[Any]]) -> str:

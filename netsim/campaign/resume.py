@@ -202,12 +202,14 @@ def _allowed_edits(
     from netsim.engine.checkpoints.journal import Journal
 
     owns = [run.own(entry) for entry in run.scenario.algorithm]
-    found = {own: _edits(own, modules) for own in owns if own != run.folder}
-    found = {own: edits for own, edits in found.items() if edits and not _is_done(own)}
+    edits_by_folder = {own: _edits(own, modules) for own in owns if own != run.folder}
+    edits_by_folder = {
+        own: edits for own, edits in edits_by_folder.items() if edits and not _is_done(own)
+    }
     of_all = _edits(run.folder, modules)
     lines = [
         f"{own / 'scenario.toml'}: {key}: {_shown(was)} when the run was begun, {_shown(now)} now"
-        for own, edits in {run.folder: of_all, **found}.items()
+        for own, edits in {run.folder: of_all, **edits_by_folder}.items()
         for key, (was, now) in edits.items()
     ]
     if lines and run.command.sub_folders and of_all:
@@ -222,12 +224,12 @@ def _allowed_edits(
             "the run goes on, and its record says so"
         )
         raise ScenarioError("\n".join(lines))
-    found = found if run.command.sub_folders else {run.folder: of_all}
-    for own, edits in found.items():
+    edits_by_folder = edits_by_folder if run.command.sub_folders else {run.folder: of_all}
+    for own, edits in edits_by_folder.items():
         kept = Journal(own).scenario()
         if kept is not None and edits and next(own.glob("journal/checkpoint-*.json"), None):
             _changed_at(own / "scenario.toml", kept, edits, to_s(1), modules)
-    return found
+    return edits_by_folder
 
 
 def _edits(folder: Path, modules: Mapping[str, ModuleType]) -> Edits:

@@ -235,11 +235,11 @@ class Search:
             if sweep_folder.missing(job.folder, job.names):
                 self._ready.append(trial)
                 return
-            found = self._score(job)
-            if found is None:
+            score_of_run = self._score(job)
+            if score_of_run is None:
                 self._tell(trial, "failed")
                 return
-            trial.scores.append(found)
+            trial.scores.append(score_of_run)
             trial.jobs.pop(0)
         self._tell(trial, "done", statistics.fmean(trial.scores))
 
@@ -287,11 +287,11 @@ class Search:
         if outcome.pruned:
             self._tell(trial, "pruned")
             return
-        found = None if outcome.problem else self._score(outcome.job)
-        if found is None:
+        score_of_run = None if outcome.problem else self._score(outcome.job)
+        if score_of_run is None:
             self._tell(trial, "failed")
             return
-        trial.scores.append(found)
+        trial.scores.append(score_of_run)
         self._advance(trial)
 
 

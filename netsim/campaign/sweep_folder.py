@@ -201,7 +201,7 @@ def undone(
     names : sequence of str
         Of the algorithms.
     """
-    found = []
+    lines = []
     for label in points:
         for seed in seeds:
             folder = top / place_of(label, seed)
@@ -209,8 +209,8 @@ def undone(
                 word = state(folder / name)
                 if word in ("running", "unfinished"):
                     word = "unfinished" if folder_lock.holder(folder) is None else "being played"
-                found.append(f"{label}, seed {seed}, {name}: {UNDONE.get(word, word)}")
-    return found
+                lines.append(f"{label}, seed {seed}, {name}: {UNDONE.get(word, word)}")
+    return lines
 
 
 DEFINITION, ARGUMENTS = "scenario.toml", "sweep.json"
@@ -382,15 +382,15 @@ def said_there(top: Path) -> dict[str, Any]:
 
 
 def _differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
-    found = []
+    differing = []
     for key, (was, now) in pairs(there, here).items():
         if was != now and key not in NOT_COMPARED:
-            found.append(f"{key} = {_value(was)} there, {_value(now)} here")
+            differing.append(f"{key} = {_value(was)} there, {_value(now)} here")
     for path in ORDERED:  # folders are called by the keys in their order
         was, now = (list(_table(tables, path)) for tables in (there, here))
         if was != now and sorted(was) == sorted(now):
-            found.append(f"{'.'.join(path)} has {', '.join(was)} there, {', '.join(now)} here")
-    return found
+            differing.append(f"{'.'.join(path)} has {', '.join(was)} there, {', '.join(now)} here")
+    return differing
 
 
 def _table(tables: Mapping[str, Any], path: Iterable[str]) -> Mapping[str, Any]:

@@ -233,19 +233,19 @@ def _check_files(folder: Path, report: Report, runs: Sequence[Path] = ()) -> set
 
 def _check_inputs(environment: dict[str, Any], report: Report) -> None:
     """Compare the files that the run was made of with what they are now."""
-    count, found = 0, []
+    count, problems = 0, []
     for name, kind in run_inputs.SORTS.items():
         for entry in run_inputs.files(environment, name):
             count += 1
             try:
                 if not entry.is_as_it_was():
-                    found.append(f"{kind} {entry.file}: changed")
+                    problems.append(f"{kind} {entry.file}: changed")
             except FileNotFoundError:
-                found.append(f"{kind} {entry.file}: missing")
+                problems.append(f"{kind} {entry.file}: missing")
             except (OSError, ValueError) as error:
-                found.append(f"{kind} {entry.file}: can't be read ({error})")
-    report.differences += found
-    if count and not found:
+                problems.append(f"{kind} {entry.file}: can't be read ({error})")
+    report.differences += problems
+    if count and not problems:
         report.same.append(f"{count} files that it was made of")
 
 
@@ -262,12 +262,12 @@ def version_notes(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
 
     `then` and `now`: as `versions` gives them.
     """
-    found = []
+    notes = []
     for name, here in now.items():
         before = then.get(name)
         if name == "packages":
             was = before or {}
-            found += [
+            notes += [
                 f"{package}: {was.get(package)} then, {version} here"
                 for package, version in here.items()
                 if was.get(package) != version
@@ -275,10 +275,10 @@ def version_notes(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
         elif before == here:
             continue
         elif name == "netsim_sources_sha256":
-            found.append("netsim: its modules are others than then")
+            notes.append("netsim: its modules are others than then")
         else:
-            found.append(f"{name}: {before} then, {here} here")
-    return found
+            notes.append(f"{name}: {before} then, {here} here")
+    return notes
 
 
 def _scenario(

@@ -40,7 +40,7 @@ def unmoved_in(points: Mapping[str, Mapping[str, Any]], runs: Sequence[Path]) ->
             senders.add(run.name)
         if run_folder.environment(run).get("timing_only") is not True:
             learners.add(run.name)
-    found = []
+    sentences = []
     for key in dict.fromkeys(key for values in points.values() for key in values):
         same = [
             method
@@ -49,10 +49,10 @@ def unmoved_in(points: Mapping[str, Mapping[str, Any]], runs: Sequence[Path]) ->
             and _is_unmoved(key, points, of)
         ]
         if same:
-            found.append(
+            sentences.append(
                 f"no number of {', '.join(same)} changes with {key}, times of computing aside"
             )
-    return found
+    return sentences
 
 
 def _tables(run: Path) -> dict[str, str]:

@@ -52,14 +52,14 @@ def first_differences(recorded: Path, again: Path) -> list[Difference]:
     ScenarioError
         If a table can't be read.
     """
-    found = [
+    differences = [
         difference
         for table, time in (EVENTS | MEASURED).items()
         if (difference := _first(recorded, again, table, time)) is not None
     ]
     tables = list(EVENTS | MEASURED)
-    found.sort(key=lambda d: (d.t_s, tables.index(d.table)))
-    return found
+    differences.sort(key=lambda d: (d.t_s, tables.index(d.table)))
+    return differences
 
 
 def other_differences(recorded: Path, again: Path) -> Iterator[str]:

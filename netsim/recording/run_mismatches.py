@@ -39,17 +39,17 @@ def made_unlike(runs: Sequence[Path], labels: Sequence[str], is_varied: bool = F
         the nodes in runs of one seed; the data set's digest; files whose contents differ; sources.
     """
     known = {label: _Origin(run) for label, run in zip(labels, runs, strict=True)}
-    found = [] if is_varied else [*_data_keys(known), *_samples(known), *_inputs(known)]
+    sentences = [] if is_varied else [*_data_keys(known), *_samples(known), *_inputs(known)]
     described = {label: one.data.get("sha256") for label, one in known.items()}
-    found += _differing_values("arrays given as data differ: sha256", described, is_set=True)
+    sentences += _differing_values("arrays given as data differ: sha256", described, is_set=True)
     for sort, what in _FILES.items() if is_varied else list(_FILES.items())[1:]:
-        found += _contents(known, sort, what, is_varied)
+        sentences += _contents(known, sort, what, is_varied)
     sources = {label: one.environment.get("netsim_sources_sha256") for label, one in known.items()}
     count = len(set(sources.values()))
-    found += _differing_values(
+    sentences += _differing_values(
         f"played by {count} different sources of netsim: netsim_sources_sha256", sources
     )
-    return found
+    return sentences
 
 
 def changed_in(sweep: Path, runs: Sequence[Path]) -> list[str]:
@@ -97,15 +97,15 @@ def _data_keys(known: Mapping[str, _Origin]) -> list[str]:
             continue
         tables[label] = dict(leaves({"data": data}))
     keys = dict.fromkeys(key for table in tables.values() for key in table)
-    found: list[str] = []
+    differing: list[str] = []
     for key in keys:
-        found += _differing_values(
+        differing += _differing_values(
             f"[data] {key.removeprefix('data.')} differs:",
             {label: table.get(key) for label, table in tables.items()},
         )
-    named = found[:NAMED]
-    if len(found) > NAMED:
-        named.append(f"and {len(found) - NAMED} more keys of [data]")
+    named = differing[:NAMED]
+    if len(differing) > NAMED:
+        named.append(f"and {len(differing) - NAMED} more keys of [data]")
     some_have_it = any((one.run / "scenario.toml").exists() for one in known.values())
     return [*(unread if len(known) > 1 and some_have_it else []), *named]
 

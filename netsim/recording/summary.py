@@ -189,11 +189,11 @@ def _unfinished(path: Path) -> Iterator[tuple[Path, str]]:
 
 def labels(folders: list[Path], summaries: list[dict[str, Any]]) -> list[str]:
     """Return the labels of runs: by algorithm, else by path, shortened to their differences."""
-    found = [
+    names = [
         str(s.get("algorithm", folder.name)) for folder, s in zip(folders, summaries, strict=True)
     ]
-    if len(set(found)) == len(found):
-        return found
+    if len(set(names)) == len(names):
+        return names
     parts = [Path(os.path.realpath(folder)).parts for folder in folders]
     shared = 0
     while len({p[: shared + 1] for p in parts}) == 1 and shared < min(map(len, parts)):
