@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from netsim.campaign import sweep_results
+from netsim.campaign.sweep_folder import runs_with
 from netsim.recording import checksums, run_folder
 from netsim.recording.whole_files import Digests
 from netsim.scenario import Scenario
@@ -28,27 +29,13 @@ MOST_RUNS = 1_000
 
 @dataclass(frozen=True)
 class RunEnding:
-    """Figures, comparison and page of a run; see `runner.Ending`.
+    """Figures, comparison and page of a run; see `runner.Ending`."""
 
-    Attributes
-    ----------
-    scenario : Scenario
-        With all algorithms.
-    figures, report : bool
-        Whether to draw figures, and to write a page.
-    live : LivePage or None
-        Writes the page meanwhile.
-    """
-
-    scenario: Scenario
+    scenario: Scenario  # with all algorithms
+    # whether to draw figures, and to write a page
     figures: bool
     report: bool
-    live: "LivePage | None" = None
-
-    @property
-    def figures_and_page(self) -> tuple[bool, bool]:
-        """Return whether there are figures, and a page."""
-        return self.figures, self.report
+    live: "LivePage | None" = None  # writes the page meanwhile
 
     def run(self, folder: Path, alone: bool) -> None:
         """Draw what belongs to one algorithm's run; `alone`: its folder is that of the whole."""
@@ -88,16 +75,7 @@ class RunEnding:
 
 
 def _write_page(top: Path, folders: Sequence[Path], scenario: Scenario) -> None:
-    """Write the page of runs that have just ended, unless that would keep their user waiting.
-
-    Parameters
-    ----------
-    top : Path
-        The folder of all of them.
-    folders : sequence of Path
-        One an algorithm.
-    scenario : Scenario
-    """
+    """Write the page of runs that have just ended, unless that would keep their user waiting."""
     from netsim.campaign.node_positions import places_in
     from netsim.views.render.page import run_page
 
@@ -194,7 +172,7 @@ def conclude_sweep(
         response = sweep.gather(lines, show)
         if response is not None:
             pictures.save(response, scenario.name, top / "sweep.png")
-    has_page = report and sum(1 for _ in top.glob("*/seed-*/*/summary.json")) <= MOST_RUNS
+    has_page = report and len(runs_with(top, "summary.json")) <= MOST_RUNS
     if has_page:
         from netsim.views.gathering.sweep_tables import SweepTables
         from netsim.views.render.page import sweep_page

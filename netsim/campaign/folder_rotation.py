@@ -16,12 +16,6 @@ RESULTS = ("status.json", ARGUMENTS, f"{command.FOLDER}/{command.FILE}", "*/stat
 def must_move(out: Path, locked: bool = False) -> bool:
     """Return whether a folder holds results that have to make room; an empty one does not.
 
-    Parameters
-    ----------
-    out : Path
-    locked : bool
-        By this process.
-
     Raises
     ------
     ScenarioError

@@ -20,30 +20,14 @@ from netsim.scenario.kinds import Kinds, keys_on_disk
 
 @dataclass(frozen=True)
 class Fork:
-    """A fork that can be played.
+    """A fork that can be played."""
 
-    Attributes
-    ----------
-    original : Path
-        The folder of the run.
-    at_s : float
-        Virtual time of the change.
-    change : dict
-        The keys that are changed and their values.
-    path : str
-        The scenario's file, for errors.
-    scenario : Scenario
-        The run's, with one more change.
-    timing_only : bool
-        As the run was.
-    """
-
-    original: Path
-    at_s: float
-    change: dict[str, Any]
-    path: str
-    scenario: Scenario
-    timing_only: bool
+    original: Path  # the folder of the run
+    at_s: float  # virtual time of the change
+    change: dict[str, Any]  # the keys that are changed and their values
+    path: str  # the scenario's file, for errors
+    scenario: Scenario  # the run's, with one more change
+    timing_only: bool  # as the run was
 
     @property
     def record(self) -> dict[str, Any]:
@@ -89,7 +73,7 @@ def prepare(
     if len(folders) > 1:
         raise ScenarioError(f"{run}: several runs; name one, such as {folders[0]}")
     [original] = folders
-    draft, change = forked(original, at_s, sets, always, modules)
+    draft, change = _changed(original, at_s, sets, always, modules)
     scenario = check(draft, modules)
     environment = run_folder.environment(original)
     if "timing_only" not in environment:
@@ -106,39 +90,10 @@ def prepare(
     return Fork(original, float(at_s), change, draft.path, scenario, timing_only)
 
 
-def forked(
-    folder: Path,
-    at_s: float,
-    sets: Sequence[str],
-    always: Sequence[str],
-    modules: Kinds,
+def _changed(
+    folder: Path, at_s: float, sets: Sequence[str], always: Sequence[str], modules: Kinds
 ) -> tuple[Draft, dict[str, Any]]:
-    """The scenario of a run with one more change.
-
-    Parameters
-    ----------
-    folder : Path
-        The run's.
-    at_s : float
-        When the change comes.
-    sets : sequence of str
-        Assignments `a.b=value` that hold from then on.
-    always : sequence of str
-        Assignments that hold from the start, about this machine.
-    modules : Kinds
-        What scenarios can name.
-
-    Returns
-    -------
-    draft : Draft
-    change : dict
-        The keys that are changed and their values.
-
-    Raises
-    ------
-    ScenarioError
-        If the run's scenario can't be read, or an assignment is none.
-    """
+    """The scenario of a run with one more change, and the keys that it changes; see `prepare`."""
     draft = draft_of(str(run_folder.scenario_file(folder)), always, modules)
     draft.raw.pop("sweep", None)
     named = keys_on_disk(modules)
@@ -194,11 +149,7 @@ def ending_of(run: Unfinished, figures: bool, tell: Callable[[str], object]) -> 
 class ForkEnding:
     """Comparison of an ended fork with its original; see `runner.Ending`.
 
-    Parameters
-    ----------
-    fork : Fork
-    figures : bool
-        Whether to draw figures.
+    `figures`: whether to draw figures.
 
     Attributes
     ----------
@@ -210,7 +161,7 @@ class ForkEnding:
 
     def __init__(self, fork: Fork, figures: bool) -> None:
         self._fork = fork
-        self.figures_and_page = (figures, False)
+        self.figures, self.report = figures, False
         self.equal_rows: dict[str, int] = {}
         self.table: Any = None
 
@@ -229,7 +180,7 @@ class ForkEnding:
         self.equal_rows = forks.require_equal_past(pair)
         nodes = run_folder.nodes_of(folder, run_folder.summary(folder))
         self.table = forks.write(pair, fork.change, self.equal_rows, nodes)
-        if self.figures_and_page[0]:
+        if self.figures:
             from netsim.views.render.pictures import draw, draw_comparison
 
             draw(folder)

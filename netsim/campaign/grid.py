@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from netsim.campaign.sweep_folder import place_of
 from netsim.engine import runner
 from netsim.errors import ScenarioError, one_line
 from netsim.recording.summary_fields import MEASURES
@@ -40,34 +41,16 @@ class Point:
 
 @dataclass(frozen=True)
 class Job:
-    """One run of a sweep, ready to be sent to another process.
-
-    Attributes
-    ----------
-    point : Point
-    seed : int
-    draft : Draft
-        The scenario with the point's values and the seed.
-    folder : Path
-        Of the run; each algorithm has a folder in it.
-    components : tuple of Path
-        Folders of components of the user's own.
-    timing_only : bool
-        Without tensor work.
-    names : tuple of str
-        The algorithms to play.
-    reports : bool
-        Whether it tells of its evaluations, and ends where it is told to.
-    """
+    """One run of a sweep, ready to be sent to another process."""
 
     point: Point
     seed: int
-    draft: Draft
-    folder: Path
-    components: tuple[Path, ...]
-    timing_only: bool
-    names: tuple[str, ...]
-    reports: bool = False
+    draft: Draft  # the scenario with the point's values and the seed
+    folder: Path  # of the run; each algorithm has a folder in it
+    components: tuple[Path, ...]  # folders of components of the user's own
+    timing_only: bool  # without tensor work
+    names: tuple[str, ...]  # the algorithms to play
+    reports: bool = False  # whether it tells of its evaluations, and ends where it is told to
 
     @property
     def title(self) -> str:
@@ -77,26 +60,12 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Outcome of a run.
-
-    Attributes
-    ----------
-    job : Job
-    problem : str
-        Why it failed; empty if it did not.
-    bad_input : bool
-        Whether the problem was found before anything was written.
-    tries : tuple of str
-        Why it had to be tried again, try by try.
-    pruned : bool
-        Whether a search ended it early.
-    """
+    """Outcome of a run."""
 
     job: Job
-    problem: str = ""
-    bad_input: bool = False
-    tries: tuple[str, ...] = ()
-    pruned: bool = False
+    problem: str = ""  # why it failed; empty if it did not
+    bad_input: bool = False  # whether the problem was found before anything was written
+    pruned: bool = False  # whether a search ended it early
 
 
 def points(sweep: Sweep) -> list[Point]:
@@ -108,14 +77,14 @@ def points(sweep: Sweep) -> list[Point]:
     labels = [_label(values, sweep.over) for values in grid]
     counts = Counter(label.casefold() for label in labels)
     taken = set(counts)
-    found = []
+    labelled = []
     for i, (label, values) in enumerate(zip(labels, grid, strict=True)):
         if counts[label.casefold()] > 1:
             numbered = (f"{label}-{k}" for k in itertools.count(i))
             label = next(name for name in numbered if name.casefold() not in taken)
             taken.add(label.casefold())
-        found.append(Point(label, values))
-    return found
+        labelled.append(Point(label, values))
+    return labelled
 
 
 def _label(values: dict[str, Any], over: Mapping[str, Sequence[Any]]) -> str:
@@ -223,8 +192,7 @@ def plan(
                 "one key is laid over another; take one of both keys out"
             )
         for seed in seeds(sweep, scenario.seed):
-            folder = out / point.label / f"seed-{seed}"
-            seeded = with_seed(own, seed)
+            folder, seeded = out / place_of(point.label, seed), with_seed(own, seed)
             jobs.append(Job(point, seed, seeded, folder, components, timing_only, names))
     if problems:
         raise ScenarioError("\n".join(dict.fromkeys(problems)))
@@ -240,17 +208,8 @@ def _other_algorithms(
 ) -> list[str]:
     """Problem of a point whose algorithms have other names than the scenario's, if it has one.
 
-    Parameters
-    ----------
-    path : str
-        The scenario's file, for errors.
-    point : Point
-    further : dict
-        Keys and values beside the point's, such as an end of a search's range.
-    names : sequence of str
-        Those of the scenario's algorithms.
-    checked : Scenario
-        At the point.
+    `path`: the scenario's file, for errors. `further`: keys and values beside the point's, such as
+    an end of a search's range. `names`: those of the scenario's algorithms.
     """
     theirs = [entry.name for entry in checked.algorithm]
     if theirs == list(names):

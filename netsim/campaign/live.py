@@ -31,8 +31,6 @@ WRITE_EVERY_S = 3.0
 TOLD_EVERY_S = 1.0
 """Least wall time between two words to the process that makes the page."""
 _LONGEST = 1_000
-_LAST_S = 120.0
-"""The last page may take so long, where the run itself writes none."""
 
 
 class LivePage:
@@ -52,7 +50,7 @@ class LivePage:
         self, names: Sequence[str], components: Sequence[Path], say: Callable[[str], object]
     ) -> None:
         self._names, self._say = list(names), say
-        self._components = [str(path.absolute()) for path in components]
+        self._components = [path.absolute() for path in components]
         self._terminal: Watcher | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._hearing: threading.Thread | None = None
@@ -67,19 +65,19 @@ class LivePage:
         self._say(f"watch it at {(self._top / PAGE).as_uri()}")
         if problem:
             self._tell_problem(problem)
-        self._process = self._started(subprocess.PIPE, live_worker.NICENESS)
+        self._process = self._started()
         self._hearing = threading.Thread(target=self._hear, args=(self._process,), daemon=True)
         self._hearing.start()
         assert self._process.stdin is not None
         if os.name == "posix":  # a run never waits for its page
             os.set_blocking(self._process.stdin.fileno(), False)
 
-    def _started(self, asked: int, niceness: int) -> "subprocess.Popen[bytes]":
+    def _started(self) -> "subprocess.Popen[bytes]":
         searched = os.pathsep.join(path or os.getcwd() for path in sys.path)
-        module = live_worker.__name__
+        folders = map(str, (self._top, *self._components))
         return subprocess.Popen(
-            [sys.executable, "-P", "-m", module, str(niceness), str(self._top), *self._components],
-            stdin=asked,
+            [sys.executable, "-P", "-m", live_worker.__name__, *folders],
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env={**os.environ, "PYTHONPATH": searched},  # imports as this process
@@ -161,14 +159,10 @@ class LivePage:
         self.stop()
         if self._top is None or self._page_ns() != self._written_ns or not self._top.is_dir():
             return
-        last = self._started(subprocess.DEVNULL, 0)  # somebody waits for it
-        try:
-            output, _ = last.communicate(timeout=_LAST_S)
-            for line in output.decode("utf-8", "replace").splitlines():
-                self._say(f"--watch: {line}")
-        finally:
-            last.kill()
-            last.wait()
+        contents = live_worker.Contents(self._top, self._components)
+        problem = live_worker.write(self._top, contents.last())
+        if problem:
+            self._say(f"--watch: {problem}")
 
 
 @contextmanager

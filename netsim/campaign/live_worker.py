@@ -1,6 +1,6 @@
 """The process that writes a live page.
 
-Called as `python -m netsim.campaign.live_worker NICENESS FOLDER [DIR]...`. The last arguments are
+Called as `python -m netsim.campaign.live_worker FOLDER [DIR]...`. The last arguments are
 the folders of components that the run was begun with: where nodes that move were is worked out from
 the scenario once more. Problems go to standard output, a line each. Once its input ends, however
 the run's process has ended, it writes the page a last time, as `netsim report` does.
@@ -18,13 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from netsim import garbage, standard_streams
+from netsim.campaign import sweep_folder, sweep_results
+from netsim.campaign.node_positions import places_of
 from netsim.errors import NetsimError, one_line
 from netsim.recording import run_folder, status
 from netsim.recording.parquet_parts import part_files
 from netsim.recording.reader import Places, begun_folders, no_positions
 from netsim.recording.summary import left_out
 from netsim.recording.whole_files import write_text
-from netsim.views.render.page import html, run_page
+from netsim.views.render.page import html, run_page, sweep_page
 
 NICENESS = 10
 """Other work of the machine goes first while the run goes on, the run's above all."""
@@ -84,11 +86,7 @@ class Told:
 class Contents:
     """The contents of the page; those that nothing was added to are made once.
 
-    Parameters
-    ----------
-    top : Path
-        Folder of a run, of several beside each other, or of a sweep.
-    components : sequence of Path
+    `top`: folder of a run, of several beside each other, or of a sweep.
     """
 
     def __init__(self, top: Path, components: Sequence[Path]) -> None:
@@ -99,28 +97,39 @@ class Contents:
     @property
     def is_sweep(self) -> bool:
         """Return whether the folder is a sweep's, which is known before its first run begins."""
-        from netsim.campaign import sweep_folder
-
         return bool(sweep_folder.definition(self._top))
 
     def now(self, is_live: bool) -> dict[str, Any]:
         """The contents as of now; a live page does not say that its run is not whole."""
         if self.is_sweep:
-            done = sorted(self._top.glob("*/seed-*/*/summary.json"))
-            made_of = signature(self._top, done)
+            made_of = signature(self._top, sweep_folder.runs_with(self._top, "summary.json"))
         else:
             runs = begun_folders(self._top)
             made_of = "".join(signature(folder) for folder in runs)
         if not is_live or made_of != self._made_of:
-            self._made = self._swept() if self.is_sweep else self._page_content(runs, is_live)
+            if self.is_sweep:
+                self._made = sweep_page.content(sweep_results.tables_of(self._top))
+            else:
+                self._made = self._page_content(runs, is_live)
             self._made_of = made_of
         return self._made
 
-    def _swept(self) -> dict[str, Any]:
-        from netsim.campaign import sweep_results
-        from netsim.views.render.page import sweep_page
+    def last(self) -> dict[str, Any]:
+        """The contents once the run has ended, however it has."""
+        try:
+            return self.now(is_live=False)
+        except (NetsimError, OSError) as nothing:
+            ended = f"It ended before there was anything: {nothing}"
+            return {**nothing_yet(""), "live": {"ended": ended}}
 
-        return sweep_page.content(sweep_results.tables_of(self._top))
+    def so_far(self, told: Mapping[str, Any]) -> dict[str, Any]:
+        """The contents while the run goes on; `told`: how far it has come, as it says itself."""
+        far = _sweep_words(self._top) if self.is_sweep else told
+        try:
+            content = self.now(is_live=True)
+        except (NetsimError, OSError):  # none has begun, say
+            content = nothing_yet("")
+        return {**content, "live": {"every_s": EVERY_S, **far}}
 
     def _page_content(self, runs: Sequence[Path], is_live: bool) -> dict[str, Any]:
         def gathered(folder: Path) -> run_page.Entry:
@@ -140,8 +149,6 @@ class Contents:
             moves = False
         if not moves:
             return no_positions
-        from netsim.campaign.node_positions import places_of  # here: it brings torch, for seconds
-
         return places_of(folder, self._components, None)
 
 
@@ -176,22 +183,12 @@ def main() -> None:
     answers, sys.stdout = sys.stdout, sys.stderr  # what components print goes elsewhere
     standard_streams.never_fail()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    os.nice(int(sys.argv[1]))
-    top, *components = map(Path, sys.argv[2:])
+    os.nice(NICENESS)
+    top, *components = map(Path, sys.argv[1:])
     contents, progress, problems = Contents(top, components), Told(), {""}
     while top.is_dir():
         is_over, began_s = progress.is_over, time.process_time()
-        problem = ""
-        far = {"every_s": EVERY_S, **(_sweep_words(top) if contents.is_sweep else progress.last)}
-        try:
-            content = contents.now(is_live=not is_over)
-        except (NetsimError, OSError) as nothing:  # none has begun, say
-            content = nothing_yet("")
-            if is_over:
-                content["live"] = {"ended": f"It ended before there was anything: {nothing}"}
-        if not is_over:
-            content = {**content, "live": far}
-        problem = write(top, content)
+        problem = write(top, contents.last() if is_over else contents.so_far(progress.last))
         if problem not in problems:
             problems.add(problem)
             print(problem, file=answers, flush=True)

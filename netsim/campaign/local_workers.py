@@ -23,9 +23,9 @@ from pathlib import Path
 import netsim
 from netsim import standard_streams
 from netsim.backends.native import cores
-from netsim.campaign.grid import Job
+from netsim.campaign.grid import Job, Outcome
 from netsim.campaign.play_job import Ask, Evaluation, play_job
-from netsim.campaign.pool import Ended, Lost, Progress, Report, Started
+from netsim.campaign.pool import Lost, Progress, Report, Started
 
 PROGRAM = (
     "import sys; sys.path.insert(0, sys.argv[1]); import netsim; del sys.path[0]; "
@@ -86,13 +86,8 @@ class _Worker:
 class LocalWorkers:
     """Processes of this machine, each of which plays one run after the other.
 
-    Parameters
-    ----------
-    slots : int
-        How many. They share the cores: the threads of each are its part of them, unless
-        `[run] threads` is a number.
-    ask : callable
-        Whether a run that reports shall go on.
+    `slots`: how many. They share the cores: the threads of each are its part of them, unless `[run]
+    threads` is a number. `ask`: whether a run that reports shall go on.
     """
 
     def __init__(self, slots: int, ask: Ask) -> None:
@@ -129,7 +124,7 @@ class LocalWorkers:
                 assert worker.job is not None
                 worker.say(self._ask(worker.job, said))
                 continue
-            if isinstance(said, Ended):
+            if isinstance(said, Outcome):
                 worker.job = None
             yield said
 
@@ -228,7 +223,7 @@ def main() -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         while (job := orders.job()) is not None:
-            reports.send(Ended(play_job(job, tell, ask)))
+            reports.send(play_job(job, tell, ask))
     except KeyboardInterrupt:
         os._exit(130)  # what the run had to write is written
     except BrokenPipeError:

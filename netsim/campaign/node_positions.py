@@ -48,11 +48,7 @@ def places_of(folder: Path, components: Sequence[Path], data: Path | None) -> Pl
 def places_in(scenario: Scenario, data: Path | None) -> Places:
     """Return the positions of a scenario's nodes, worked out from its seed and its traces.
 
-    Parameters
-    ----------
-    scenario : Scenario
-    data : Path or None
-        As of `places_of`.
+    `data`: as of `places_of`.
     """
     folder = data_folder(scenario, data)
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from netsim.campaign.grid import Job, Outcome
 from netsim.engine import runner
 from netsim.engine.playing import failure_text
 from netsim.errors import AlteredError, FolderBusyError, NetsimError, ScenarioError
-from netsim.recording import folder_lock, status
+from netsim.recording import status
 from netsim.scenario import AlgorithmEntry, check
 from netsim.scenario.kinds import Kinds, kinds_of
 
@@ -57,12 +58,11 @@ def play_job(job: Job, tell: Tell, ask: Ask) -> Outcome:
     missing = sweep_folder.missing(job.folder, job.names)
     if not missing:
         return Outcome(job)
-    locked: list[Path] = []
+    locked = ExitStack()
 
     def make_folder() -> Path:
         job.folder.mkdir(parents=True, exist_ok=True)
-        sweep_folder.lock(job.folder)
-        locked.append(job.folder)
+        locked.enter_context(sweep_folder.locked(job.folder))
         sweep_folder.put_aside(job.folder, missing)
         return job.folder
 
@@ -89,23 +89,14 @@ def play_job(job: Job, tell: Tell, ask: Ask) -> Outcome:
         bad_input = isinstance(error, ScenarioError) and not isinstance(error, FolderBusyError)
         return Outcome(job, f"{job.title}: {failure_text(error)}", bad_input)
     finally:
-        for folder in locked:
-            folder_lock.release(folder)
+        locked.close()
     return Outcome(job)
 
 
 def _has_gone_on(job: Job, missing: Sequence[str], modules: Kinds, watch: runner.Watch) -> bool:
     """Go on with a run that was killed or interrupted; False if it has to begin anew.
 
-    Parameters
-    ----------
-    job : Job
-    missing : sequence of str
-        Its algorithms that are not done.
-    modules : Kinds
-        What its scenario can name.
-    watch : callable
-        Told of the progress.
+    `missing`: its algorithms that are not done.
     """
     states = {sweep_folder.state(job.folder / name) for name in missing}
     if job.timing_only or not states & {"running", "interrupted"} or "failed" in states:

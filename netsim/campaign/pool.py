@@ -2,16 +2,22 @@
 
 import os
 import socket
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
+
+from rich.console import Console
+from rich.text import Text
 
 from netsim.campaign.grid import Job, Outcome
 from netsim.campaign.play_job import Ask, play_job
 from netsim.engine.interruption import asked_by_signals
+from netsim.recording.summary import json_text, write_json
+from netsim.recording.whole_files import Digests, sha256_of
 
 
 @dataclass(frozen=True)
@@ -33,13 +39,6 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Ended:
-    """Report that a run has ended, with its outcome."""
-
-    outcome: Outcome
-
-
-@dataclass(frozen=True)
 class Lost:
     """The process that played a run is gone."""
 
@@ -47,7 +46,8 @@ class Lost:
     why: str
 
 
-Report = Started | Progress | Ended | Lost
+Report = Started | Progress | Outcome | Lost
+"""An outcome says that its run has ended."""
 
 
 class Workers(Protocol):
@@ -78,11 +78,9 @@ class Workers(Protocol):
 def stop_requests(in_process: bool) -> Iterator[Callable[[], None]]:
     """Let signals end a sweep.
 
-    Parameters
-    ----------
-    in_process : bool
-        Whether this process itself plays the runs, which take the signals then; else the first one
-        waits to be looked for, so that no report is torn, and the second one ends all at once.
+    `in_process`: whether this process itself plays the runs, which take the signals then; else the
+    first one waits to be looked for, so that no report is torn, and the second one ends all at
+    once.
 
     Yields
     ------
@@ -124,24 +122,118 @@ class Grid:
         """Do nothing: nothing depends on the end of a run."""
 
 
-class Watcher(Protocol):
-    """Listener to the progress of a sweep."""
+WRITTEN_EVERY_S = 1.0
+"""Least wall time between two writings of `status.json`, but for the last."""
+
+
+class SweepProgress:
+    """Outcomes of a sweep's runs, and messages about them.
+
+    Parameters
+    ----------
+    console : Console or None
+        Where the lines go; None: nowhere.
+    file : Path
+        `status.json` of the sweep, or of a part of it.
+    runs : int
+        How many there are to be in all.
+    done : int
+        How many of them were done before.
+
+    Attributes
+    ----------
+    outcomes : list of Outcome
+        Of this process.
+    """
+
+    def __init__(self, console: Console | None, file: Path, runs: int, done: int) -> None:
+        self.outcomes: list[Outcome] = []
+        self._console, self._file = console, file
+        self._runs, self._done = runs, done
+        self._running: dict[str, dict[str, Any]] = {}
+        self._tried: dict[str, list[str]] = {}
+        self._written_s = 0.0
+        self.write("running")
 
     def started(self, report: Started) -> None:
         """Note that a run has started."""
+        self._running[report.job.title] = {"pid": report.pid, "host": report.host}
+        self.write("running", at_once=True)
 
     def progress(self, report: Progress) -> None:
         """Note the progress of a run."""
+        if report.job.title in self._running:
+            share = report.virtual_s / report.horizon_s
+            self._running[report.job.title] |= {"share": round(share, 4)}
+            self.write("running")
 
     def on_retry(self, job: Job, why: str) -> None:
         """Note that a run is played again, because its process is gone."""
+        self._tried.setdefault(job.title, []).append(why)
+        self._running.pop(job.title, None)
+        self._say(Text(f"{job.title}  ") + Text(f"{why}; played again", style="yellow"))
 
     def ended(self, outcome: Outcome) -> None:
         """Note the end of a run."""
+        self.outcomes.append(outcome)
+        self._running.pop(outcome.job.title, None)
+        self.write("running")
+        how = Text("done", style="green")
+        if outcome.problem:
+            how = Text("failed", style="bold red")
+        elif outcome.pruned:
+            how = Text("pruned", style="yellow")
+        number = self._done + len(self.outcomes)
+        self._say(
+            Text(f"{number:>{len(str(self._runs))}} of {self._runs}  {outcome.job.title}  ") + how
+        )
+
+    def _say(self, text: Text) -> None:
+        if self._console is not None:
+            self._console.print(text)
+
+    @property
+    def tried_again(self) -> list[str]:
+        """The runs that were played more than once, and why."""
+        return [f"{where}: {'; '.join(reasons)}" for where, reasons in self._tried.items()]
+
+    def write(self, state: str, at_once: bool = False, done: int | None = None) -> None:
+        """Write the file, if the last time is long enough ago or this is the end.
+
+        Parameters
+        ----------
+        state : str
+            `running`, `done`, `failed` or `interrupted`.
+        at_once : bool
+            Write in any case.
+        done : int or None
+            Runs that are done, by the folder; None: by what has been told.
+        """
+        now_s = time.monotonic()
+        if state == "running" and not at_once and now_s < self._written_s + WRITTEN_EVERY_S:
+            return
+        self._written_s = now_s
+        write_json(self._file, self._content(state, done))
+
+    def digest(self, state: str, done: int | None = None) -> Digests:
+        """Compute the SHA-256 of what `write` is about to write, by the file's name."""
+        return {self._file.name: sha256_of(json_text(self._content(state, done)))}
+
+    def _content(self, state: str, done: int | None) -> dict[str, Any]:
+        failed = [o for o in self.outcomes if o.problem]
+        good = [o for o in self.outcomes if not o.problem]
+        return {
+            "state": state,
+            "runs": self._runs,
+            "done": self._done + len(good) if done is None else done,
+            "failed": {o.job.title: o.problem for o in failed},
+            "played_again": self._tried,
+            "running": self._running if state == "running" else {},
+        }
 
 
 def play_all(
-    source: Source, workers: Workers, watcher: Watcher, check_stop: Callable[[], None]
+    source: Source, workers: Workers, watcher: SweepProgress, check_stop: Callable[[], None]
 ) -> None:
     """Play all runs.
 
@@ -151,7 +243,7 @@ def play_all(
         Of the runs.
     workers : Workers
         Plays them; closed at the end.
-    watcher : Watcher
+    watcher : SweepProgress
         Told of each run.
     check_stop : callable
         Raises KeyboardInterrupt if the sweep is to end.
@@ -165,15 +257,13 @@ def play_all(
     lost: dict[Path, list[str]] = defaultdict(list)
 
     def over(outcome: Outcome) -> None:
-        folder = outcome.job.folder
-        del under_way[folder]
-        outcome_of_all_tries = replace(outcome, tries=tuple(lost.pop(folder, ())))
-        source.ended(outcome_of_all_tries)
-        watcher.ended(outcome_of_all_tries)
+        del under_way[outcome.job.folder]
+        source.ended(outcome)
+        watcher.ended(outcome)
 
     def hear(report: Report, stopping: bool = False) -> None:
-        if isinstance(report, Ended):
-            over(report.outcome)
+        if isinstance(report, Outcome):
+            over(report)
         elif isinstance(report, Started):
             watcher.started(report)
         elif isinstance(report, Progress):
@@ -212,10 +302,7 @@ def play_all(
 class InProcess:
     """Plays in the process of the sweep itself; see `Workers`.
 
-    Parameters
-    ----------
-    ask : callable
-        Whether a run that reports shall go on.
+    `ask`: whether a run that reports shall go on.
     """
 
     slots = 1
@@ -233,7 +320,7 @@ class InProcess:
         job, self._job = self._job, None
         assert job is not None
         yield Started(job, os.getpid(), socket.gethostname())
-        yield Ended(play_job(job, lambda *_: None, self._ask))
+        yield play_job(job, lambda *_: None, self._ask)
 
     def stop(self) -> Iterator[Report]:
         """Nothing: what interrupts the sweep has interrupted its run."""

@@ -16,7 +16,7 @@ from netsim.backends.native import cores
 from netsim.campaign import sweep_folder
 from netsim.campaign.grid import Job, Outcome
 from netsim.campaign.play_job import Ask, Evaluation, play_job
-from netsim.campaign.pool import Ended, Lost, Progress, Report, Started
+from netsim.campaign.pool import Lost, Progress, Report, Started
 from netsim.engine import ray_cluster
 from netsim.recording import folder_lock
 from netsim.recording.scratch import ScratchFolder
@@ -62,10 +62,7 @@ class RayWorkers:
         self._cpus = cpus
         remote = self._ray.remote
         self._play = remote(num_cpus=cpus, num_gpus=gpus, max_retries=0)(play_on_node)
-        self._open_notices()
-
-    def _open_notices(self) -> None:
-        self._notices = self._ray.remote(num_cpus=0, max_restarts=-1)(Notices).remote()
+        self._notices = remote(num_cpus=0, max_restarts=-1)(Notices).remote()
 
     def start(self, job: Job) -> None:
         """Hand a run to the cluster."""
@@ -93,13 +90,13 @@ class RayWorkers:
             try:
                 outcome, files = ray.get(task)
             except ray.exceptions.TaskCancelledError:
-                yield Ended(Outcome(job, pruned=True))
+                yield Outcome(job, pruned=True)
             except ray.exceptions.RayTaskError as error:  # not of the run, which has an outcome
-                yield Ended(Outcome(job, f"{job.title}: {error.cause or error}"))
+                yield Outcome(job, f"{job.title}: {error.cause or error}")
             except ray.exceptions.RayError as error:
                 yield Lost(job, _reason(error))
             else:
-                yield Ended(_brought_back(job, outcome, files))
+                yield _brought_back(job, outcome, files)
 
     def _noticed(self) -> Iterator[Report]:
         """Yield the reports of runs about themselves."""
@@ -144,14 +141,11 @@ def _brought_back(job: Job, outcome: Outcome, files: dict[str, bytes]) -> Outcom
     """Write a run's files into its folder, beside what was put aside there."""
     if files:
         job.folder.mkdir(parents=True, exist_ok=True)
-        sweep_folder.lock(job.folder)
-        try:
+        with sweep_folder.locked(job.folder):
             names = sorted({Path(name).parts[0] for name in files})
             sweep_folder.put_aside(job.folder, names)
             in_order = sorted(files, key=lambda n: (Path(n).name in LAST_WRITTEN, n))
             ray_cluster.write_files(job.folder, {name: files[name] for name in in_order})
-        finally:
-            folder_lock.release(job.folder)
     return replace(outcome, job=job)
 
 

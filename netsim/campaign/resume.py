@@ -31,7 +31,7 @@ from netsim.units import to_s
 
 if TYPE_CHECKING:
     from netsim.engine.checkpoints.journal import Journal, Kept
-    from netsim.engine.playing import Ending
+    from netsim.engine.checkpoints.replay import CheckpointReplay
     from netsim.engine.progress import Watcher
     from netsim.recording.observers import Observers
     from netsim.world.builder import World
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 Tell = Callable[[str], object]
 Edits = dict[str, tuple[Any, Any]]
 """By key path the value before and now."""
-_NO_CHECKPOINT = "there is no checkpoint"
 UNSPOKEN = {
     "netsim_sources_sha256": "netsim's sources have changed",
     "native_kernel": "the native kernel is another one",
@@ -52,29 +51,16 @@ UNSPOKEN = {
 
 @dataclass(frozen=True)
 class Unfinished:
-    """A run of one or several algorithms as its folder shows it.
-
-    Attributes
-    ----------
-    folder : Path
-    scenario : Scenario
-        All of it.
-    path : str
-        The scenario's file.
-    command : Command
-        How it was begun.
-    edits : dict of Path to dict
-        By the folder of an algorithm that is under way: the keys that its `scenario.toml` has
-        changed since, each with the value before and now. They hold from where the run goes on.
-    computed : dict of str to value
-        Keys of `[run]` that say where learning is computed from now on.
-    """
+    """A run of one or several algorithms as its folder shows it."""
 
     folder: Path
-    scenario: Scenario
-    path: str
-    command: Command
+    scenario: Scenario  # all of it
+    path: str  # the scenario's file
+    command: Command  # how it was begun
+    # by the folder of an algorithm that is under way: the keys that its `scenario.toml` has changed
+    # since, each with the value before and now. They hold from where the run goes on
     edits: Mapping[Path, Edits] = field(default_factory=dict)
+    # keys of `[run]` that say where learning is computed from now on
     computed: Mapping[str, Any] = field(default_factory=dict)
 
     def own(self, entry: AlgorithmEntry) -> Path:
@@ -174,15 +160,13 @@ def read_unfinished(
             f'{path}: actors = {actors}: [run] engine is "local", which has none; leave it out, or '
             'name engine = "ray"'
         )
-    if scenario.sweep is not None and not sweep_folder.definition(folder):
-        raise ScenarioError(
-            f"{path}: [sweep] is not of the run that was begun here, which is one run; take the "
-            "table out, and play the sweep in a folder of its own: netsim sweep SCENARIO --out "
-            "FOLDER"
-        )
     if scenario.sweep is not None:
         raise ScenarioError(
             f"{folder}: is the folder of a sweep; netsim sweep with the same --out goes on with it"
+            if sweep_folder.definition(folder)
+            else f"{path}: [sweep] is not of the run that was begun here, which is one run; take "
+            "the table out, and play the sweep in a folder of its own: netsim sweep SCENARIO --out "
+            "FOLDER"
         )
     command = Command.read(folder)
     if command.agent:
@@ -218,12 +202,14 @@ def _allowed_edits(
     from netsim.engine.checkpoints.journal import Journal
 
     owns = [run.own(entry) for entry in run.scenario.algorithm]
-    found = {own: _edits(own, modules) for own in owns if own != run.folder}
-    found = {own: edits for own, edits in found.items() if edits and not _is_done(own)}
+    edits_by_folder = {own: _edits(own, modules) for own in owns if own != run.folder}
+    edits_by_folder = {
+        own: edits for own, edits in edits_by_folder.items() if edits and not _is_done(own)
+    }
     of_all = _edits(run.folder, modules)
     lines = [
         f"{own / 'scenario.toml'}: {key}: {_shown(was)} when the run was begun, {_shown(now)} now"
-        for own, edits in {run.folder: of_all, **found}.items()
+        for own, edits in {run.folder: of_all, **edits_by_folder}.items()
         for key, (was, now) in edits.items()
     ]
     if lines and run.command.sub_folders and of_all:
@@ -238,12 +224,12 @@ def _allowed_edits(
             "the run goes on, and its record says so"
         )
         raise ScenarioError("\n".join(lines))
-    found = found if run.command.sub_folders else {run.folder: of_all}
-    for own, edits in found.items():
+    edits_by_folder = edits_by_folder if run.command.sub_folders else {run.folder: of_all}
+    for own, edits in edits_by_folder.items():
         kept = Journal(own).scenario()
         if kept is not None and edits and next(own.glob("journal/checkpoint-*.json"), None):
             _changed_at(own / "scenario.toml", kept, edits, to_s(1), modules)
-    return found
+    return edits_by_folder
 
 
 def _edits(folder: Path, modules: Mapping[str, ModuleType]) -> Edits:
@@ -276,19 +262,7 @@ def _edits(folder: Path, modules: Mapping[str, ModuleType]) -> Edits:
 def _changed_at(
     path: Path, begun: "Kept", edits: Edits, at_s: float, modules: Mapping[str, ModuleType]
 ) -> Scenario:
-    """A scenario in which edits hold from a time on.
-
-    Parameters
-    ----------
-    path : Path
-        Of the file that was edited, for errors.
-    begun : Kept
-        What it held.
-    edits : dict
-    at_s : float
-        When they come.
-    modules : mapping of str to module
-        The algorithms.
+    """The scenario that a file held, in which edits of the file hold from a time on.
 
     Raises
     ------
@@ -375,16 +349,15 @@ def play(
                 return
             is_there = status.read(own) or any(part_files(own / name) for name in TABLES)
             if run_folder.scenario_file(own).is_file() and is_there:
-                edits = run.edits.get(own, {})
-                going = _Going(own, run.command.timing_only, edits, run.computed, told, tell)
-                going.on(modules, observers, drawing)
-                return
-            scenario = run.scenario.of(entry)
-            if id(scenario) not in worlds:
-                worlds[id(scenario)] = runner.build(scenario, run.path)
+                world, played, replay = _Going(run, own, modules, tell).prepared()
+            else:
+                scenario, replay = run.scenario.of(entry), None
+                if id(scenario) not in worlds:
+                    worlds[id(scenario)] = runner.build(scenario, run.path)
+                world, played = worlds[id(scenario)], scenario.entry(entry.name)
             playing.play(
-                worlds[id(scenario)], scenario.entry(entry.name), own, run.command.timing_only,
-                told, observers=observers, ending=drawing,
+                world, played, own, run.command.timing_only, told, replay,
+                observers=observers, ending=drawing,
             )  # fmt: skip
 
     folders = [run.own(entry) for entry in run.scenario.algorithm]
@@ -407,64 +380,42 @@ def play(
 class _Going:
     """Continuation of one algorithm from its newest checkpoint; a new run if there is none.
 
-    Attributes
-    ----------
-    folder : Path
-        Of its run, which this process holds.
-    timing_only : bool
-        Without tensor work: always played anew.
-    edits : dict
-        What holds from there on: by key the value before and then.
-    computed : dict of str to value
-        As of `Unfinished`.
-    told : callable
-        Told of the progress.
-    tell : callable
-        Told in words from where it goes on.
+    `folder` is its own, which this process holds.
     """
 
+    run: Unfinished
     folder: Path
-    timing_only: bool
-    edits: Edits
-    computed: Mapping[str, Any]
-    told: "Watcher"
+    modules: Mapping[str, ModuleType]
     tell: Tell
 
-    def on(
-        self,
-        modules: Mapping[str, ModuleType],
-        observers: "Observers | None",
-        drawing: "Ending",
-    ) -> None:
-        """Go on."""
-        from netsim.engine import playing
+    @property
+    def _own_edits(self) -> Edits:
+        return self.run.edits.get(self.folder, {})
+
+    def prepared(self) -> "tuple[World, AlgorithmEntry, CheckpointReplay | None]":
+        """Make ready what is played in its folder, and the replay of what had been."""
         from netsim.engine.checkpoints.journal import Journal
         from netsim.engine.checkpoints.replay import CheckpointReplay
         from netsim.engine.provenance import made_with
 
-        folder, tell = self.folder, self.tell
+        folder, tell, timing_only = self.folder, self.tell, self.run.command.timing_only
         journal = Journal(folder)
         checkpoint, numbers, damaged = journal.read()
         for problem in damaged:
             tell(f"{problem}; goes on from the checkpoint before it, or from the beginning")
-        if checkpoint is None or self.timing_only:
-            scenario = _scenario(run_folder.scenario_file(folder), modules)
-            world, entry = self._world(scenario)
-            if self.edits:
+        if checkpoint is None or timing_only:
+            world, entry = self._world(_scenario(run_folder.scenario_file(folder), self.modules))
+            if self._own_edits:
                 tell(f"{folder}: what has changed in scenario.toml holds from the beginning")
             self._give_way(journal, None)
             aside = journal.go_on(None)
-            why = "--timing-only keeps no checkpoints" if self.timing_only else _NO_CHECKPOINT
+            why = "--timing-only keeps no checkpoints" if timing_only else "there is no checkpoint"
             tell(f"{folder}: {why}: played again from the beginning{_moved_aside_note(aside)}")
-            playing.play(
-                world, entry, folder, self.timing_only, self.told,
-                observers=observers, ending=drawing,
-            )  # fmt: skip
-            return
+            return world, entry, None
         written = {n: d for n, d in checkpoint.written.items() if n != "scenario.toml"}
         _allow_notes(folder / "environment.json", written)
         checksums.require_as_written(folder, written, later=True)
-        scenario = self._from_then_on(journal, checkpoint.moment.time_ns, modules)
+        scenario = self._from_then_on(journal, checkpoint.moment.time_ns)
         world, entry = self._world(scenario)
         now = made_with(world, importlib.import_module(type(entry.params).__module__))
         changed = _changed(checkpoint.made_with, now)
@@ -478,48 +429,39 @@ class _Going:
             path = folder / "scenario.toml"
             written_into(folder)[path.name] = checksums.sha256(path)
             status.write(folder, {"state": "running"})
-            _note(folder / "environment.json", {"virtual_s": then_s, **now, **self.computed})
+            resumed = {"virtual_s": then_s, **now, **self.run.computed}
+            _note(folder / "environment.json", resumed)
             tell(f"{folder}: goes on at {then_s:g} s{_moved_aside_note(aside)}")
 
-        replay = CheckpointReplay(journal, checkpoint, numbers, changed, when_there)
-        playing.play(
-            world, entry, folder, self.timing_only, self.told, replay,
-            observers=observers, ending=drawing,
-        )  # fmt: skip
+        return world, entry, CheckpointReplay(journal, checkpoint, numbers, changed, when_there)
 
     def _world(self, scenario: Scenario) -> "tuple[World, AlgorithmEntry]":
-        asked = scenario.run.model_copy(update=dict(self.computed))
+        asked = scenario.run.model_copy(update=dict(self.run.computed))
         scenario = scenario.model_copy(update={"run": asked})
         return runner.build(scenario, str(self.folder / "scenario.toml")), scenario.algorithm[0]
 
-    def _from_then_on(
-        self, journal: "Journal", time_ns: int, modules: Mapping[str, ModuleType]
-    ) -> Scenario:
+    def _from_then_on(self, journal: "Journal", time_ns: int) -> Scenario:
         """The scenario that was begun, in which edits hold from the checkpoint on."""
         path, kept = run_folder.scenario_file(self.folder), journal.scenario()
         if kept is None:
-            return _scenario(path, modules)
+            return _scenario(path, self.modules)
         at_s = to_s(time_ns + 1)  # after what has happened at the instant of the checkpoint
-        for key, (was, now) in self.edits.items():
+        for key, (was, now) in self._own_edits.items():
             held = f"{_shown(was)} until {at_s:g} s, {_shown(now)} from then on"
             self.tell(f"{path}: {key}: {held}")
-        return _changed_at(path, kept, self.edits, at_s, modules)
+        return _changed_at(path, kept, self._own_edits, at_s, self.modules)
 
     def _give_way(self, journal: "Journal", text: str | None) -> None:
         """Set aside a `scenario.toml` that somebody has edited, before it is written anew.
 
-        Parameters
-        ----------
-        journal : Journal
-        text : str or None
-            What it is to hold; None: it will be written by the run.
+        `text` is what it is to hold; None: the run will write it.
         """
         path, kept = run_folder.scenario_file(self.folder), journal.scenario()
         if kept is None or _holds(path, kept.text):
             return
         digest = checksums.sha256(path)
         instead_of = kept.instead_of
-        if text is not None and self.edits:
+        if text is not None and self._own_edits:
             instead_of = (*instead_of, digest)
             journal.keep_scenario(text, instead_of)
         if text is None or digest in instead_of:
@@ -560,21 +502,14 @@ def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 def _allow_notes(path: Path, written: dict[str, str]) -> None:
     """Take `environment.json` as it is if it differs by notes alone, of times it has gone on since.
 
-    A run may be killed after such a note and before its next checkpoint, again and again.
-
-    Parameters
-    ----------
-    path : Path
-    written : dict of str to str
-        Digests of the checkpoint's files; changed.
+    A run may be killed after such a note and before its next checkpoint, again and again. Its
+    digest in `written`, those of the checkpoint's files, is changed.
     """
     try:
         environment, digest = json_file(path), checksums.sha256(path)
     except (OSError, ScenarioError):
         return  # told with the others
-    notes = environment.get("resumed")
-    if not isinstance(notes, list):
-        return
+    notes = environment.get("resumed", [])
     for count in range(len(notes)):
         before = {**environment, "resumed": notes[:count]}
         if not count:

@@ -15,23 +15,17 @@ SORTS = {"inputs": "input file", "algorithm": "algorithm", "components": "compon
 def files(environment: Mapping[str, Any], name: str) -> Iterator[InputFile]:
     """Yield the files of one list.
 
-    Parameters
-    ----------
-    environment : mapping
-        Contents of `environment.json`.
-    name : str
-        One of `SORTS`.
+    `name`: one of `SORTS`.
 
     Raises
     ------
     ScenarioError
         If it is no list of files.
     """
-    entries = environment.get(name)
-    for entry in entries if isinstance(entries, list) else []:
+    for entry in environment.get(name, ()):
         try:
-            yield InputFile(str(entry["file"]), int(entry["bytes"]), str(entry["sha256"]))
-        except (TypeError, KeyError, ValueError):
+            yield InputFile(entry["file"], entry["bytes"], entry["sha256"])
+        except KeyError:
             raise ScenarioError(f"environment.json: {name} is no list of files") from None
 
 
@@ -47,12 +41,7 @@ class Changes:
     def since(self, run: Path, *sorts: str) -> list[str]:
         """Describe what has changed since a run was begun, one a file.
 
-        Parameters
-        ----------
-        run : Path
-            Its folder.
-        *sorts : str
-            Of `SORTS`.
+        `*sorts`: of `SORTS`.
 
         Raises
         ------

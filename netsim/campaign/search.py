@@ -46,32 +46,15 @@ def imported() -> ModuleType:
 
 @dataclass
 class _Study:
-    """The trials of one algorithm at one point of the grid.
+    """The trials of one algorithm at one point of the grid."""
 
-    Attributes
-    ----------
-    study : optuna.Study
-    number : int
-        Among the studies of the sweep.
-    label : str
-        Begins the names of its trials; empty if it is the only one.
-    template : Job
-        A run of it, without a trial's values.
-    draw : mapping of str to Draw
-        The keys that matter to its algorithm.
-    interrupted : list of optuna.trial.FrozenTrial
-        Trials that were under way when an earlier process ended.
-    trials : int
-        How many there have been.
-    """
-
-    study: Any
-    number: int
-    label: str
-    template: Job
-    draw: Mapping[str, Draw]
-    interrupted: list[Any]
-    trials: int
+    study: Any  # an optuna.Study
+    number: int  # among the studies of the sweep
+    label: str  # begins the names of its trials; empty if it is the only one
+    template: Job  # a run of it, without a trial's values
+    draw: Mapping[str, Draw]  # the keys that matter to its algorithm
+    interrupted: list[Any]  # trials that were under way when an earlier process ended
+    trials: int  # how many there have been
 
 
 @dataclass
@@ -233,7 +216,7 @@ class Search:
                 point=point,
                 seed=seed,
                 draft=with_seed(own, seed),
-                folder=self._top / point.label / f"seed-{seed}",
+                folder=self._top / sweep_folder.place_of(point.label, seed),
             )
             for seed in self._seeds
         ]
@@ -252,11 +235,11 @@ class Search:
             if sweep_folder.missing(job.folder, job.names):
                 self._ready.append(trial)
                 return
-            found = self._score(job)
-            if found is None:
+            score_of_run = self._score(job)
+            if score_of_run is None:
                 self._tell(trial, "failed")
                 return
-            trial.scores.append(found)
+            trial.scores.append(score_of_run)
             trial.jobs.pop(0)
         self._tell(trial, "done", statistics.fmean(trial.scores))
 
@@ -304,11 +287,11 @@ class Search:
         if outcome.pruned:
             self._tell(trial, "pruned")
             return
-        found = None if outcome.problem else self._score(outcome.job)
-        if found is None:
+        score_of_run = None if outcome.problem else self._score(outcome.job)
+        if score_of_run is None:
             self._tell(trial, "failed")
             return
-        trial.scores.append(found)
+        trial.scores.append(score_of_run)
         self._advance(trial)
 
 

@@ -26,8 +26,7 @@ from netsim.engine.checkpoints import command
 from netsim.engine.equipment import version
 from netsim.errors import FolderBusyError, ScenarioError
 from netsim.recording import checksums, folder_lock, run_folder, status, summary, verified_files
-from netsim.recording.forms import leaves
-from netsim.recording.json_files import json_file
+from netsim.recording.json_files import json_file, leaves
 from netsim.recording.whole_files import free_folder, write_text
 from netsim.scenario import Scenario, to_toml
 from netsim.scenario.file import ORDERED
@@ -122,8 +121,9 @@ def part_name(only: Part) -> str:
     return f"{only[0]}-of-{only[1]}"
 
 
-def lock(folder: Path) -> None:
-    """Lock a folder, after the end of a process that is about to leave it.
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Lock a folder meanwhile, after the end of a process that is about to leave it.
 
     Raises
     ------
@@ -134,21 +134,26 @@ def lock(folder: Path) -> None:
     while True:
         try:
             folder_lock.acquire(folder, take_over=True)
-            return
+            break
         except FolderBusyError:
             if time.monotonic() > until_s:
                 raise
         time.sleep(0.2)
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """`lock` for a `with` block."""
-    lock(folder)
     try:
         yield
     finally:
         folder_lock.release(folder)
+
+
+def place_of(label: str, seed: int) -> str:
+    """Path of a run in its sweep's folder; each algorithm has a folder in it."""
+    return f"{label}/seed-{seed}"
+
+
+def runs_with(top: Path, file: str) -> list[Path]:
+    """The folders of algorithms that have a file, in order; none that was put aside."""
+    found = sorted(path.parent for path in top.glob(f"*/seed-*/*/{file}"))
+    return [run for run in found if run_folder.UNFINISHED not in run.parent.name]
 
 
 def withdraw(top: Path) -> None:
@@ -161,15 +166,7 @@ def withdraw(top: Path) -> None:
 
 
 def missing(folder: Path, names: Sequence[str]) -> tuple[str, ...]:
-    """The algorithms of a run that are not done.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the run.
-    names : sequence of str
-        Of the algorithms.
-    """
+    """The algorithms of a run that are not done."""
     return tuple(name for name in names if state(folder / name) != "done")
 
 
@@ -181,15 +178,7 @@ def state(folder: Path) -> str:
 
 
 def put_aside(folder: Path, names: Sequence[str]) -> None:
-    """Move what there is of a run's algorithms beside its folder.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the run, `seed-<s>`.
-    names : sequence of str
-        Of the algorithms.
-    """
+    """Move what there is of a run's algorithms beside its folder."""
     there = [folder / name for name in names if (folder / name).exists()]
     if not there:
         return
@@ -212,16 +201,16 @@ def undone(
     names : sequence of str
         Of the algorithms.
     """
-    found = []
+    lines = []
     for label in points:
         for seed in seeds:
-            folder = top / label / f"seed-{seed}"
+            folder = top / place_of(label, seed)
             for name in missing(folder, names):
                 word = state(folder / name)
                 if word in ("running", "unfinished"):
                     word = "unfinished" if folder_lock.holder(folder) is None else "being played"
-                found.append(f"{label}, seed {seed}, {name}: {UNDONE.get(word, word)}")
-    return found
+                lines.append(f"{label}, seed {seed}, {name}: {UNDONE.get(word, word)}")
+    return lines
 
 
 DEFINITION, ARGUMENTS = "scenario.toml", "sweep.json"
@@ -365,9 +354,8 @@ def _require_same_inputs(top: Path) -> None:
     ScenarioError
     """
     changes = run_inputs.Changes()
-    for path in sorted(top.glob("*/seed-*/*/environment.json")):
-        run = path.parent
-        changed = [] if run_folder.UNFINISHED in run.parent.name else changes.since(run, "inputs")
+    for run in runs_with(top, "environment.json"):
+        changed = changes.since(run, "inputs")
         if changed and state(run) == "done":
             raise ScenarioError(
                 f"--out {top}: {changed[0]} has changed since {run.relative_to(top)} was played, "
@@ -394,15 +382,15 @@ def said_there(top: Path) -> dict[str, Any]:
 
 
 def _differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
-    found = []
+    differing = []
     for key, (was, now) in pairs(there, here).items():
         if was != now and key not in NOT_COMPARED:
-            found.append(f"{key} = {_value(was)} there, {_value(now)} here")
+            differing.append(f"{key} = {_value(was)} there, {_value(now)} here")
     for path in ORDERED:  # folders are called by the keys in their order
         was, now = (list(_table(tables, path)) for tables in (there, here))
         if was != now and sorted(was) == sorted(now):
-            found.append(f"{'.'.join(path)} has {', '.join(was)} there, {', '.join(now)} here")
-    return found
+            differing.append(f"{'.'.join(path)} has {', '.join(was)} there, {', '.join(now)} here")
+    return differing
 
 
 def _table(tables: Mapping[str, Any], path: Iterable[str]) -> Mapping[str, Any]:

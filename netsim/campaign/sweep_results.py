@@ -7,7 +7,6 @@ import json
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,8 +55,8 @@ def require_run(folder: Path) -> None:
         Names one of its runs.
     """
     if is_sweep(folder):
-        runs = sorted(folder.glob("*/seed-*/*/status.json"))
-        such = f", such as {one_line(runs[0].parent)}" if runs else ""
+        runs = sweep_folder.runs_with(folder, "status.json")
+        such = f", such as {one_line(runs[0])}" if runs else ""
         raise ScenarioError(
             f"{one_line(folder)}: is the folder of a sweep; name one of its runs{such}"
         )
@@ -69,7 +68,7 @@ def has_results(scenario: Scenario, top: Path) -> bool:
     names = [entry.name for entry in scenario.algorithm]
     swept = design(top, scenario.sweep, scenario.seed, names)
     return any(
-        any((top / label / f"seed-{seed}").glob("*/summary.json"))
+        any((top / sweep_folder.place_of(label, seed)).glob("*/summary.json"))
         for label in swept.points
         for seed in swept.seeds
     )
@@ -121,15 +120,19 @@ def design_of(
         If the folder does not say, or has no such algorithm.
     """
     raw = definition(folder)
-    table = _table_of(raw)
+    drawn = raw["sweep"].get("draw", {})
+    if isinstance(drawn, dict):  # lists as the model reads them
+        drawn = {key: {"values": v} if isinstance(v, list) else v for key, v in drawn.items()}
+    table = {**raw["sweep"], "draw": drawn}
+    entries = raw.get("algorithm", [])
+    names = [e["name"] for e in (entries if isinstance(entries, list) else [entries])]
     if target is not None:
-        for done in islice(folder.glob("*/seed-*/*/summary.json"), 1):
-            require_possible(target, MainMetric.of(run_folder.summary(done.parent)))
+        for run in sweep_folder.runs_with(folder, "summary.json")[:1]:
+            require_possible(target, MainMetric.of(run_folder.summary(run)))
         table["target"] = target
     if show is not None:
         table["show"] = show
     if against is not None:
-        names = _algorithms_of(raw)
         if against not in names:
             raise ScenarioError(
                 f"{in_words('--against', against)}: is no algorithm of this sweep; it has "
@@ -144,7 +147,7 @@ def design_of(
     seed = raw.get("seed", 0)
     if not isinstance(seed, int):
         raise ScenarioError(f"{folder / 'scenario.toml'}: seed = {shown(seed)}: is no seed")
-    return design(folder, sweep, seed, _algorithms_of(raw))
+    return design(folder, sweep, seed, names)
 
 
 def tables_of(folder: Path) -> "SweepTables":
@@ -158,21 +161,6 @@ def tables_of(folder: Path) -> "SweepTables":
     from netsim.views.gathering.sweep_tables import SweepTables
 
     return SweepTables(folder, design_of(folder), read_trials(folder))
-
-
-def _table_of(raw: dict[str, Any]) -> dict[str, Any]:
-    """The `[sweep]` table in the form that the model reads: lists of a search as tables."""
-    drawn = raw["sweep"].get("draw", {})
-    if not isinstance(drawn, dict):
-        return dict(raw["sweep"])
-    draw = {key: {"values": v} if isinstance(v, list) else v for key, v in drawn.items()}
-    return {**raw["sweep"], "draw": draw}
-
-
-def _algorithms_of(raw: dict[str, Any]) -> list[str]:
-    """The names of a sweep's algorithms."""
-    entries = raw.get("algorithm", [])
-    return [e["name"] for e in (entries if isinstance(entries, list) else [entries])]
 
 
 def measures_named(text: str) -> list[str]:
@@ -193,48 +181,29 @@ def left_out(folder: Path) -> list[str]:
 
     More where files or sources changed between runs, a key made no difference, or runs warned.
     """
-    raw = definition(folder)
-    sweep = Sweep.model_validate(_table_of(raw))
-    if sweep.trials:
+    lines = missing(folder)
+    if is_search(folder):
         words = Counter(trial["state"] for trial in read_trials(folder))
         counts = ", ".join(f"{count} {word}" for word, count in words.items())
-        done = _done(folder)
-        warned = limit_lines(warned_in(folder, done), NAMED)
-        return [
-            f"trials: {counts or 'none'}; {TRIALS} lists them",
-            *changed_in(folder, done, played_points(folder)),
-            *warned,
-        ]
-    swept = design(folder, sweep, raw.get("seed", 0), _algorithms_of(raw))
-    return missing(folder) + remarks(folder, swept)
+        lines = [f"trials: {counts or 'none'}; {TRIALS} lists them"]
+    return lines + remarks(folder, design_of(folder))
 
 
 def missing(folder: Path) -> list[str]:
     """Lines that name the unfinished runs of a sweep; none of a search: trials may end early."""
-    raw = definition(folder)
-    sweep = Sweep.model_validate(_table_of(raw))
-    if sweep.trials:
+    if is_search(folder):
         return []
-    swept = design(folder, sweep, raw.get("seed", 0), _algorithms_of(raw))
+    swept = design_of(folder)
     lines = sweep_folder.undone(folder, swept.points, swept.seeds, swept.algorithms)
     return limit_lines([f"not there: {line}" for line in lines], NAMED)
 
 
 def remarks(folder: Path, swept: "SweepDesign") -> list[str]:
     """Sentences on what ended runs of a sweep do not share, keys without effect, and warnings."""
-    done = _done(folder)
+    runs = sweep_folder.runs_with(folder, "environment.json")
+    done = [run for run in runs if sweep_folder.state(run) == "done"]
     warned = limit_lines(warned_in(folder, done), NAMED)
     return changed_in(folder, done, swept.points) + unmoved_in(swept.points, done) + warned
-
-
-def _done(folder: Path) -> list[Path]:
-    """The runs of a sweep that have ended."""
-    return [
-        path.parent
-        for path in sorted(folder.glob("*/seed-*/*/environment.json"))
-        if run_folder.UNFINISHED not in path.parent.parent.name
-        and sweep_folder.state(path.parent) == "done"
-    ]
 
 
 def limit_lines(lines: Sequence[str], most: int) -> list[str]:
@@ -355,7 +324,7 @@ def best_trials(
     sign = -1.0 if main.is_lowest_best(select) else 1.0
     for label, values in points.items():
         for name in names:
-            scores = _scores(out / label, seeds, name, select)
+            scores = _scores(out, label, seeds, name, select)
             if not scores:
                 continue
             mean = statistics.fmean(scores)
@@ -371,11 +340,11 @@ def best_trials(
     return best
 
 
-def _scores(folder: Path, seeds: Sequence[int], name: str, select: str) -> list[float]:
+def _scores(top: Path, label: str, seeds: Sequence[int], name: str, select: str) -> list[float]:
     """The scores of a point's runs, one a seed; empty if one of them has none."""
     found = []
     for seed in seeds:
-        run = folder / f"seed-{seed}" / name
+        run = top / sweep_folder.place_of(label, seed) / name
         has_ended = sweep_folder.state(run) == "done"
         value = score(run_folder.summary(run), select) if has_ended else None
         if value is None:

@@ -3,14 +3,11 @@
 Each run has a line on the terminal, and `status.json` in the sweep's folder has all of them.
 """
 
-import time
-from contextlib import ExitStack, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
-from rich.console import Console
 from rich.text import Text
 
 from netsim.backends.native import cores
@@ -29,9 +26,8 @@ from netsim.campaign.play_job import Ask
 from netsim.campaign.pool import (
     Grid,
     InProcess,
-    Progress,
     Source,
-    Started,
+    SweepProgress,
     Workers,
     play_all,
     stop_requests,
@@ -39,47 +35,27 @@ from netsim.campaign.pool import (
 from netsim.campaign.sweep_results import NAMED, has_results, limit_lines
 from netsim.engine import ray_cluster, runner
 from netsim.errors import ScenarioError
-from netsim.recording.summary import json_text, write_json
-from netsim.recording.whole_files import Digests, sha256_of
 from netsim.scenario import Scenario, Sweep, check, draft_of
 from netsim.scenario.draft import Draft
 from netsim.scenario.kinds import kinds_of
 from netsim.terminal import consoles
 from netsim.terminal.progress import announce
 
-WRITTEN_EVERY_S = 1.0
-"""Least wall time between two writings of `status.json`, but for the last."""
-
 
 @dataclass(frozen=True)
 class Where:
-    """Place in which a sweep is played.
+    """Place in which a sweep is played."""
 
-    Attributes
-    ----------
-    engine : {"local", "ray"}
-    ray_address : str or None
-        Of the cluster; None: of $RAY_ADDRESS, else one on this machine.
-    ray_cpus, ray_gpus : float
-        What a run takes of a node.
-    only : (int, int) or None
-        The part to play: which, of how many.
-    force_new : bool
-        Whether what its folder holds moves aside.
-    report : bool
-        Whether a page of what happened is written at its end.
-    watch : bool
-        Whether it is written anew every few seconds meanwhile, too.
-    """
-
-    engine: str = "local"
+    engine: str = "local"  # "local" or "ray"
+    # of the cluster; None: of $RAY_ADDRESS, else one on this machine
     ray_address: str | None = None
+    # what a run takes of a node
     ray_cpus: float = 1.0
     ray_gpus: float = 0.0
-    only: sweep_folder.Part | None = None
-    force_new: bool = False
-    report: bool = True
-    watch: bool = False
+    only: sweep_folder.Part | None = None  # the part to play: which, of how many
+    force_new: bool = False  # whether what its folder holds moves aside
+    report: bool = True  # whether a page of what happened is written at its end
+    watch: bool = False  # whether it is written anew every few seconds meanwhile, too
 
 
 def go_on(
@@ -202,7 +178,12 @@ def play(
     assert scenario.sweep is not None
     grid.plan(draft, scenario, Path(), components, timing_only)  # before any folder
     _require(scenario.sweep, out, where)
-    require_local(scenario, draft.path)
+    if scenario.run.engine == "ray":
+        raise ScenarioError(
+            f'{draft.path}: [run] engine = "ray": a sweep plays whole runs beside each other, and '
+            "each would take all cores for its actors; leave it out, and let netsim sweep --engine "
+            "ray spread the runs"
+        )
     modules = kinds_of(components)
     said = sweep_folder.arguments(scenario, modules, timing_only)
     if where.force_new:
@@ -210,13 +191,18 @@ def play(
 
     with (
         sweep_folder.open_sweep(out, scenario, said, where.only) as (top, new),
-        ExitStack() as pages,
+        live.live_page(where.watch, (), components, consoles.err().warn) as page,
     ):
         played = Session(draft, scenario, top, new, quiet, where)
         jobs = grid.plan(draft, scenario, top, components, timing_only)
-        page = pages.enter_context(live.live_page(where.watch, (), components, consoles.err().warn))
         try:
-            _play(played, jobs, top, page)
+            if page is not None:
+                page.begin(top)
+            try:
+                played.play(jobs)
+            finally:
+                if page is not None:
+                    page.stop()  # what sums it up writes the last one
         except ScenarioError:
             if new and where.only is None:
                 sweep_folder.withdraw(top)
@@ -233,17 +219,6 @@ def play(
             raise played.with_what_is_missing(stop) from None
         played.raise_failures()
         return top
-
-
-def _play(played: "Session", jobs: list[Job], top: Path, page: live.LivePage | None) -> None:
-    """Play what is missing; what sums it up writes the last page."""
-    if page is not None:
-        page.begin(top)
-    try:
-        played.play(jobs)
-    finally:
-        if page is not None:
-            page.stop()
 
 
 def _require(sweep: Sweep, out: Path | None, where: Where) -> None:
@@ -268,21 +243,6 @@ def _require(sweep: Sweep, out: Path | None, where: Where) -> None:
         search.imported()
     if where.engine == "ray":
         ray_cluster.imported()
-
-
-def require_local(scenario: Scenario, path: str) -> None:
-    """Refuse a sweep whose runs would each take all cores for actors of their own.
-
-    Raises
-    ------
-    ScenarioError
-    """
-    if scenario.run.engine == "ray":
-        raise ScenarioError(
-            f'{path}: [run] engine = "ray": a sweep plays whole runs beside each other, and each '
-            "would take all cores for its actors; leave it out, and let netsim sweep --engine ray "
-            "spread the runs"
-        )
 
 
 def at_a_time(scenario: Scenario, learns: bool = True) -> int:
@@ -322,13 +282,8 @@ class Session:
     def _run(self, source: Source, ask: Ask, total: int, done: int, due: int) -> None:
         """Play the runs of a source.
 
-        Parameters
-        ----------
-        source : Source
-        ask : callable
-            Whether a run that reports shall go on.
-        total, done, due : int
-            Runs in all, those done before, those to play: at most.
+        `ask`: whether a run that reports shall go on. `total`, `done`, `due`: runs in all, those
+        done before, those to play: at most.
         """
         console = None if self._quiet else consoles.err()
         by_ray = self._where.engine == "ray"
@@ -341,12 +296,9 @@ class Session:
             so_many = "" if jobs is None or not due else f", {min(jobs, due)} at a time"
             runs = "run" if total == 1 else "runs"
             console.print(f"{total} {runs}{before}{so_many}, into {self._top}")
-        name = (
-            "status"
-            if self._where.only is None
-            else f"status-{sweep_folder.part_name(self._where.only)}"
-        )
-        self._told = SweepProgress(console, self._top / f"{name}.json", total, done)
+        only = self._where.only
+        name = "status.json" if only is None else f"status-{sweep_folder.part_name(only)}.json"
+        self._told = SweepProgress(console, self._top / name, total, done)
         if not due:
             return
         with stop_requests(in_process=jobs == 1 and self._where.engine == "local") as check_stop:
@@ -356,9 +308,8 @@ class Session:
         where = self._where
         if where.engine == "ray":
             slots = jobs or (None if self._sweep.trials else due)
-            return ray_workers.RayWorkers(
-                slots, ask, where.ray_address, where.ray_cpus, where.ray_gpus
-            )
+            taken = where.ray_cpus, where.ray_gpus
+            return ray_workers.RayWorkers(slots, ask, where.ray_address, *taken)
         assert jobs is not None
         return InProcess(ask) if jobs == 1 else LocalWorkers(min(jobs, due), ask)
 
@@ -379,13 +330,7 @@ class Session:
         return [j for j in self._mine if sweep_folder.missing(j.folder, j.names)]
 
     def sum_up(self, state: str) -> None:
-        """Write and print the tables; of a part only if it was the last one.
-
-        Parameters
-        ----------
-        state : str
-            For `status.json`.
-        """
+        """Write and print the tables; of a part only if it was the last one."""
         report = self._told
         if report is None:
             return
@@ -437,13 +382,7 @@ class Session:
         )
 
     def with_what_is_missing(self, stop: KeyboardInterrupt) -> KeyboardInterrupt:
-        """Say what an interrupted sweep has, which runs failed, which have not ended, how to go on.
-
-        Returns
-        -------
-        KeyboardInterrupt
-            The same, with notes.
-        """
+        """Add notes: what an interrupted sweep has, what failed or has not ended, how to go on."""
         failed = {o.job.folder for o in self.failed}
         missing = [j.title for j in self._undone() if j.folder not in failed]
         ended, top = len(self._mine) - len(missing), self._top
@@ -462,109 +401,3 @@ class Session:
         ]
         stop.__notes__.append(f"to go on: the same command with --out {top}")
         return stop
-
-
-class SweepProgress:
-    """Outcomes of a sweep's runs, and messages about them; see `pool.Watcher`.
-
-    Parameters
-    ----------
-    console : Console or None
-        Where the lines go; None: nowhere.
-    file : Path
-        `status.json` of the sweep, or of a part of it.
-    runs : int
-        How many there are to be in all.
-    done : int
-        How many of them were done before.
-
-    Attributes
-    ----------
-    outcomes : list of Outcome
-        Of this process.
-    """
-
-    def __init__(self, console: Console | None, file: Path, runs: int, done: int) -> None:
-        self.outcomes: list[Outcome] = []
-        self._console, self._file = console, file
-        self._runs, self._done = runs, done
-        self._running: dict[str, dict[str, Any]] = {}
-        self._tried: dict[str, list[str]] = {}
-        self._written_s = 0.0
-        self.write("running")
-
-    def started(self, report: Started) -> None:
-        """Note that a run has started."""
-        self._running[report.job.title] = {"pid": report.pid, "host": report.host}
-        self.write("running", at_once=True)
-
-    def progress(self, report: Progress) -> None:
-        """Note the progress of a run."""
-        if report.job.title in self._running:
-            share = report.virtual_s / report.horizon_s
-            self._running[report.job.title] |= {"share": round(share, 4)}
-            self.write("running")
-
-    def on_retry(self, job: Job, why: str) -> None:
-        """Note that a run is played again, because its process is gone."""
-        self._tried.setdefault(job.title, []).append(why)
-        self._running.pop(job.title, None)
-        self._say(Text(f"{job.title}  ") + Text(f"{why}; played again", style="yellow"))
-
-    def ended(self, outcome: Outcome) -> None:
-        """Note the end of a run."""
-        self.outcomes.append(outcome)
-        self._running.pop(outcome.job.title, None)
-        self.write("running")
-        how = Text("done", style="green")
-        if outcome.problem:
-            how = Text("failed", style="bold red")
-        elif outcome.pruned:
-            how = Text("pruned", style="yellow")
-        number = self._done + len(self.outcomes)
-        self._say(
-            Text(f"{number:>{len(str(self._runs))}} of {self._runs}  {outcome.job.title}  ") + how
-        )
-
-    def _say(self, text: Text) -> None:
-        if self._console is not None:
-            self._console.print(text)
-
-    @property
-    def tried_again(self) -> list[str]:
-        """The runs that were played more than once, and why."""
-        return [f"{where}: {'; '.join(reasons)}" for where, reasons in self._tried.items()]
-
-    def write(self, state: str, at_once: bool = False, done: int | None = None) -> None:
-        """Write the file, if the last time is long enough ago or this is the end.
-
-        Parameters
-        ----------
-        state : str
-            `running`, `done`, `failed` or `interrupted`.
-        at_once : bool
-            Write in any case.
-        done : int or None
-            Runs that are done, by the folder; None: by what has been told.
-        """
-        now_s = time.monotonic()
-        if state == "running" and not at_once and now_s < self._written_s + WRITTEN_EVERY_S:
-            return
-        self._written_s = now_s
-        write_json(self._file, self._content(state, done))
-
-    def digest(self, state: str, done: int | None = None) -> Digests:
-        """Compute the SHA-256 of what `write` is about to write, by the file's name."""
-        return {self._file.name: sha256_of(json_text(self._content(state, done)))}
-
-    def _content(self, state: str, done: int | None) -> dict[str, Any]:
-        failed = [o for o in self.outcomes if o.problem]
-        good = [o for o in self.outcomes if not o.problem]
-        return {
-            "state": state,
-            "runs": self._runs,
-            "done": self._done + len(good) if done is None else done,
-            "failed": {o.job.title: o.problem for o in failed},
-            "played_again": self._tried,
-            "running": self._running if state == "running" else {},
-        }

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from netsim.backends import route_tables
 from netsim.backends.dispatch import Choice, Routes
-from netsim.backends.job_types.replace_columns import ReplaceColumns
-from netsim.backends.job_types.train import Train
 from netsim.backends.native.backend import Native
 from netsim.backends.native.support import native_support
 from netsim.backends.plain import default_loss
@@ -20,12 +19,11 @@ from netsim.backends.route_tables import MeasuredRoute
 from netsim.backends.sequential import Sequential
 from netsim.backends.stacked.backend import Stacked
 from netsim.engine.backend_assembly import optimizer_of
-from netsim.engine.rates import lasting
+from netsim.engine.job_times import lasting, trainings
 from netsim.learning.architecture import Architecture
-from netsim.learning.jobs import Batches, Optimizer
-from netsim.learning.optimizers import state_size
+from netsim.learning.jobs import Optimizer
 from netsim.learning.refs import Cell, Ref
-from netsim.learning.scheduler import Backend, Limits, Scheduler
+from netsim.learning.scheduler import Backend
 from netsim.learning.shards import Shards
 from netsim.recording.whole_files import write_text
 from netsim.rng import Streams
@@ -46,23 +44,13 @@ WORTH = 1.05
 
 @dataclass(frozen=True)
 class Measurement:
-    """Times measured of one model.
-
-    Attributes
-    ----------
-    signature : str
-    nodes : int
-        How many nodes took part.
-    seconds : dict of str to dict of str to float
-        By purpose and backend: CPU time of one core for a job, on a GPU wall time.
-    route : MeasuredRoute
-        What follows from them.
-    """
+    """Times measured of one model."""
 
     signature: str
-    nodes: int
+    nodes: int  # how many nodes took part
+    # by purpose and backend: CPU time of one core for a job, on a GPU wall time
     seconds: dict[Purpose, dict[str, float]]
-    route: MeasuredRoute
+    route: MeasuredRoute  # what follows from them
 
 
 def tune(world: World) -> list[Measurement]:
@@ -106,10 +94,7 @@ def _measured(timing: RouteTiming, nodes: int, name: str) -> Measurement:
 def fastest(seconds: Mapping[str, float]) -> str:
     """The backend to take: the first of `PREFERRED` that is as good as the fastest.
 
-    Parameters
-    ----------
-    seconds : mapping of str to float
-        Times of the backends that can do it.
+    `seconds`: times of the backends that can do it.
     """
     enough = WORTH * min(seconds.values())
     return next(way for way in PREFERRED if seconds.get(way, float("inf")) <= enough)
@@ -135,7 +120,7 @@ def write_table(found: Sequence[Measurement], path: Path) -> None:
 STEPS = 5
 """Local steps of a timed job."""
 
-Run = Callable[[], None]
+Run = Callable[[], object]
 
 
 class RouteTiming:
@@ -205,9 +190,7 @@ class RouteTiming:
         if name == "sequential":
             return Sequential(self._shards, self._streams)
         way = f"native/{self.variant}" if name == "native" else name
-        ways = {
-            p: way if name in backends_for(p) else "stacked" for p in ("train", "loss", "infer")
-        }
+        ways = {p: way if name in backends_for(p) else "stacked" for p in PURPOSES}
         route = Route.model_validate({**ways, "lanes": lanes})
         routes = Routes({id(self._architecture): Choice("", route, "")})
         a = self._architecture
@@ -219,40 +202,22 @@ class RouteTiming:
 
     def _prepared(self, purpose: Purpose, backend: Backend) -> Run:
         if purpose == "infer":
-            return self._looking(backend)
+            starts = self._starts()
+            asked = [(Ref(i, c), self._shards.split_rows(i, "train")) for i, c in starts.items()]
+            return lambda: backend.predictions(asked)
         loss = default_loss if purpose == "loss" else None
-        return lambda: self._train(backend, loss)
 
-    def _looking(self, backend: Backend) -> Run:
-        scheduler = self._scheduler(backend)
-        asked = [
-            (Ref(i, self._cell(scheduler)), self._shards.split_rows(i, "train"))
-            for i in self._nodes
-        ]
+        def train() -> None:
+            jobs, _kept = trainings(self._starts(), self._optimizer, STEPS, loss)
+            backend.execute(jobs)
 
-        def look() -> None:
-            backend.predictions(asked)
+        return train
 
-        return look
-
-    def _train(self, backend: Backend, loss: Callable[..., torch.Tensor] | None) -> None:
-        scheduler = self._scheduler(backend)
-        size = state_size(self._optimizer.kind, self._architecture.num_parameters)
-        kept = []
-        for node in self._nodes:
-            start, end = self._cell(scheduler), self._cell(scheduler)
-            batches = Batches(node, "train", 0, STEPS)
-            work = Train(batches, self._optimizer, loss, (), 0, (), None, False)
-            scheduler.submit(work, node, (Ref(node, start),), (end, Cell(scheduler, (size,))))
-            kept.append(end)
-        scheduler.flush()
-
-    def _scheduler(self, backend: Backend) -> Scheduler:
-        most = len(self._nodes) + 1
-        return Scheduler(backend, Limits(most, most), lambda: 0, ReplaceColumns)
-
-    def _cell(self, scheduler: Scheduler) -> Cell:
-        return Cell(scheduler, tuple(self._row.shape), self._architecture, self._row.clone())
+    def _starts(self) -> dict[int, Cell]:
+        """A model of each node."""
+        nobody: Any = None  # nothing asks who computes them
+        shape, row = tuple(self._row.shape), self._row
+        return {i: Cell(nobody, shape, self._architecture, row.clone()) for i in self._nodes}
 
 
 def _best(

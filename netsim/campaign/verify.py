@@ -39,22 +39,13 @@ _NEEDED = {"scenario.toml", "environment.json"}
 
 @dataclass
 class Report:
-    """Findings about one run folder.
-
-    Attributes
-    ----------
-    folder : Path
-    same : list of str
-        What was checked and is as it was.
-    notes : list of str
-        What is another here and may explain a difference: versions, the machine.
-    differences : list of str
-        What is not as it was: files of the folder, input files, what a rerun has given.
-    """
+    """Findings about one run folder."""
 
     folder: Path
-    same: list[str] = field(default_factory=list)
+    same: list[str] = field(default_factory=list)  # what was checked and is as it was
+    # what is another here and may explain a difference: versions, the machine
     notes: list[str] = field(default_factory=list)
+    # what is not as it was: files of the folder, input files, what a rerun has given
     differences: list[str] = field(default_factory=list)
 
 
@@ -187,11 +178,7 @@ def require_finished(folder: Path) -> None:
 def verify_files(folder: Path, runs: Sequence[Path]) -> Report:
     """Check the files of a folder of results that is not itself a run's, if it has a list.
 
-    Parameters
-    ----------
-    folder : Path
-    runs : sequence of Path
-        Folders below it that are checked for themselves.
+    `runs`: folders below it that are checked for themselves.
 
     Raises
     ------
@@ -246,19 +233,19 @@ def _check_files(folder: Path, report: Report, runs: Sequence[Path] = ()) -> set
 
 def _check_inputs(environment: dict[str, Any], report: Report) -> None:
     """Compare the files that the run was made of with what they are now."""
-    count, found = 0, []
+    count, problems = 0, []
     for name, kind in run_inputs.SORTS.items():
         for entry in run_inputs.files(environment, name):
             count += 1
             try:
                 if not entry.is_as_it_was():
-                    found.append(f"{kind} {entry.file}: changed")
+                    problems.append(f"{kind} {entry.file}: changed")
             except FileNotFoundError:
-                found.append(f"{kind} {entry.file}: missing")
+                problems.append(f"{kind} {entry.file}: missing")
             except (OSError, ValueError) as error:
-                found.append(f"{kind} {entry.file}: can't be read ({error})")
-    report.differences += found
-    if count and not found:
+                problems.append(f"{kind} {entry.file}: can't be read ({error})")
+    report.differences += problems
+    if count and not problems:
         report.same.append(f"{count} files that it was made of")
 
 
@@ -273,28 +260,25 @@ def _environment(folder: Path) -> dict[str, Any]:
 def version_notes(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
     """List the versions that have changed, one a line.
 
-    Parameters
-    ----------
-    then, now : dict
-        As `versions` gives them.
+    `then` and `now`: as `versions` gives them.
     """
-    found = []
+    notes = []
     for name, here in now.items():
         before = then.get(name)
         if name == "packages":
-            packages = before if isinstance(before, dict) else {}
-            found += [
-                f"{package}: {packages.get(package)} then, {version} here"
+            was = before or {}
+            notes += [
+                f"{package}: {was.get(package)} then, {version} here"
                 for package, version in here.items()
-                if packages.get(package) != version
+                if was.get(package) != version
             ]
         elif before == here:
             continue
         elif name == "netsim_sources_sha256":
-            found.append("netsim: its modules are others than then")
+            notes.append("netsim: its modules are others than then")
         else:
-            found.append(f"{name}: {before} then, {here} here")
-    return found
+            notes.append(f"{name}: {before} then, {here} here")
+    return notes
 
 
 def _scenario(

@@ -33,33 +33,15 @@ from netsim.world.builder import SERVER, World
 
 @dataclass(frozen=True)
 class Learning:
-    """The learning of one run: samples, jobs, and the models that nodes begin with.
+    """The learning of one run: samples, jobs, and the models that nodes begin with."""
 
-    Attributes
-    ----------
-    shards : Shards
-        Every node's samples, in the minibatches that are trained on.
-    scheduler : Scheduler
-        Its backend is None under `--timing-only`.
-    routes : Routes
-        Which model's jobs go to which backend.
-    optimizer : Optimizer
-        The constants of local training.
-    schedule : Rate
-        Of its learning rate.
-    initial : list of Cell
-        Each node's initial model.
-    parameter_bits : int
-        Size of a real number in a message.
-    """
-
-    shards: Shards
-    scheduler: Scheduler
-    routes: Routes
-    optimizer: Optimizer
-    schedule: Rate
-    initial: list[Cell]
-    parameter_bits: int
+    shards: Shards  # every node's samples, in the minibatches that are trained on
+    scheduler: Scheduler  # its backend is None under `--timing-only`
+    routes: Routes  # which model's jobs go to which backend
+    optimizer: Optimizer  # the constants of local training
+    schedule: Rate  # of its learning rate
+    initial: list[Cell]  # each node's initial model
+    parameter_bits: int  # size of a real number in a message
 
     def close(self) -> None:
         """End what works for this run beside its process."""
@@ -75,17 +57,10 @@ class Learning:
 
 @dataclass(frozen=True)
 class Membership:
-    """Nodes that take part in one run.
+    """Nodes that take part in one run."""
 
-    Attributes
-    ----------
-    neighbours : list of tuple of int
-        Each node's, ascending.
-    left_out : frozenset of int
-        Servers, where the algorithm knows none: nobody's neighbours, without processes.
-    """
-
-    neighbours: list[tuple[int, ...]]
+    neighbours: list[tuple[int, ...]]  # each node's, ascending
+    # servers, where the algorithm knows none: nobody's neighbours, without processes
     left_out: frozenset[int]
 
 
@@ -224,32 +199,18 @@ def membership(world: World, algorithm: ModuleType) -> Membership:
         If that leaves no link.
     """
     servers = frozenset(i for i, role in enumerate(world.roles) if role == SERVER)
-    left_out = frozenset() if declaration_of(algorithm).knows_servers else servers
-    return Membership(_drop_nodes(left_out, world.neighbours), left_out)
-
-
-def _drop_nodes(
-    left_out: frozenset[int], neighbours: list[tuple[int, ...]]
-) -> list[tuple[int, ...]]:
-    """The neighbours of every node, some nodes apart.
-
-    Raises
-    ------
-    UnsuitableError
-        If that leaves no link.
-    """
-    if not left_out:
-        return neighbours
+    if not servers or declaration_of(algorithm).knows_servers:
+        return Membership(world.neighbours, frozenset())
     rest = [
-        () if i in left_out else tuple(j for j in peers if j not in left_out)
-        for i, peers in enumerate(neighbours)
+        () if i in servers else tuple(j for j in peers if j not in servers)
+        for i, peers in enumerate(world.neighbours)
     ]
     if not any(rest):
         raise UnsuitableError(
             "[topology]: this algorithm works between peers, and the topology links them to "
             "servers only; choose another topology"
         )
-    return rest
+    return Membership(rest, servers)
 
 
 def _initial(world: World, scheduler: Scheduler) -> list[Cell]:

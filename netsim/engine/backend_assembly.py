@@ -11,7 +11,6 @@ import torch
 from netsim.backends.dispatch import Choice, Routes, choose_routes
 from netsim.backends.native.backend import Native
 from netsim.backends.native.cores import cores
-from netsim.backends.native.library import Library
 from netsim.backends.native.support import native_support, require
 from netsim.backends.sequential import Sequential
 from netsim.backends.spilling import Spill
@@ -66,7 +65,15 @@ def open_backend(
         _require_here(routes, support.instruction_sets)
     if threads is None:
         threads = cores() if run.threads == "auto" else run.threads
-    backend = _open_backend(world, shards, routes, support.library, threads)
+    spill, library = _spill(run, shards.x.device), support.library
+    backend: Sequential | Stacked | Native
+    if routes.all_sequential and spill is None:
+        backend = Sequential(shards, world.streams, threads)
+    else:
+        device, dtype = shards.x.device, world.architectures[0].dtype
+        backend = Stacked(shards, world.streams, routes, device, dtype, threads, spill)
+        if library is not None and routes.native_variants():
+            backend = Native(backend, routes, library, threads)
     if run.backend not in ("stacked", "sequential"):
         backend.ways.of_models = {
             id(a): support.reason(a) or routes.reason(a, "train")
@@ -74,20 +81,6 @@ def open_backend(
             if id(a) not in routes.native_variants()
         }
     return backend, routes
-
-
-def _open_backend(
-    world: World, shards: Shards, routes: Routes, library: Library | None, threads: int
-) -> Sequential | Stacked | Native:
-    """The backend that routes ask for."""
-    spill = _spill(world.scenario.run, shards.x.device)
-    if routes.all_sequential and spill is None:
-        return Sequential(shards, world.streams, threads)
-    device, dtype = shards.x.device, world.architectures[0].dtype
-    stacked = Stacked(shards, world.streams, routes, device, dtype, threads, spill)
-    if library is None or not routes.native_variants():
-        return stacked
-    return Native(stacked, routes, library, threads)
 
 
 def _spill(run: Run, device: torch.device) -> Spill | None:
@@ -139,10 +132,7 @@ def optimizer_of(t: Training) -> Optimizer:
 def record_fields(backend: Backend | None) -> dict[str, Any]:
     """Fields of a run's record about actors, and about models that lay on a disk.
 
-    Parameters
-    ----------
-    backend : Backend or None
-        At the end of the run, before it is closed.
+    `backend`: at the end of the run, before it is closed.
 
     Returns
     -------

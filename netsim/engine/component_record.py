@@ -17,10 +17,11 @@ from pathlib import Path
 from netsim.errors import FolderError, ScenarioError, one_line
 from netsim.protocols.flower.apps import PROJECT, is_app
 from netsim.recording import checksums
+from netsim.recording.json_files import TEXT, json_file
 from netsim.recording.whole_files import Digests, write_text
-from netsim.traces import bounded
 
 _MOST_BYTES = 1 << 24
+_FORM = {"run": TEXT, "folders": [TEXT], "sha256": {"*": TEXT}}
 
 
 def state_folder() -> Path:
@@ -39,12 +40,6 @@ def remember(run: Path, components: Sequence[Path]) -> None:
     """Keep the folders of components that a run is begun with.
 
     Where that can't be written, `recall` finds nothing, and `netsim resume` asks for them.
-
-    Parameters
-    ----------
-    run : Path
-        Its folder.
-    components : sequence of Path
     """
     if not components:
         forget(run)
@@ -64,11 +59,6 @@ def remember(run: Path, components: Sequence[Path]) -> None:
 def recall(run: Path) -> tuple[tuple[Path, ...], list[str]]:
     """The folders of components that a run was begun with, and what has changed in them since.
 
-    Parameters
-    ----------
-    run : Path
-        Its folder.
-
     Returns
     -------
     folders : tuple of Path
@@ -77,13 +67,11 @@ def recall(run: Path) -> tuple[tuple[Path, ...], list[str]]:
         One a file.
     """
     try:
-        path = _file(run)
-        found = json.loads(bounded.read_plain_file(path, str(path), _MOST_BYTES))
-        folders = tuple(Path(name) for name in found["folders"])
-        before: Digests = dict(found["sha256"])
+        found = json_file(_file(run), _FORM, _MOST_BYTES)
+        folders, before = tuple(map(Path, found["folders"])), found["sha256"]
         if found["run"] != os.path.realpath(run):
             return (), []
-    except (OSError, RuntimeError, ValueError, KeyError, TypeError, ScenarioError):
+    except (OSError, RuntimeError, KeyError, ScenarioError):
         return (), []
     now = _digests(folders)
     changed = sorted(name for name in before | now if before.get(name) != now.get(name))

@@ -47,29 +47,15 @@ class _Uncounted(Exception):  # noqa: N818 - ends the counting, and is no error
 
 @dataclass
 class Counted:
-    """Work of one algorithm's run, as far as it was played.
-
-    Attributes
-    ----------
-    levels, jobs : int
-    steps : float
-        Local steps.
-    busiest_s : float
-        Sum over levels of what the actor with most to do in it takes.
-    alone_s : float
-        What one core takes for all of it.
-    moved_bytes : int
-        Rows that go from one actor to another.
-    rows_bytes : list of int
-        By actor, most that its rows take at a time.
-    """
+    """Work of one algorithm's run, as far as it was played."""
 
     levels: int = 0
     jobs: int = 0
-    steps: float = 0.0
-    busiest_s: float = 0.0
-    alone_s: float = 0.0
-    moved_bytes: int = 0
+    steps: float = 0.0  # local steps
+    busiest_s: float = 0.0  # sum over levels of what the actor with most to do in it takes
+    alone_s: float = 0.0  # what one core takes for all of it
+    moved_bytes: int = 0  # rows that go from one actor to another
+    # by actor, most that its rows take at a time
     rows_bytes: list[int] = field(default_factory=list)
 
 
@@ -171,41 +157,21 @@ class _Ones:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Expected cost of one algorithm's run.
+    """Expected cost of one algorithm's run."""
 
-    Attributes
-    ----------
-    alone_s : float
-        Wall time in one process that computes on one core.
-    shared_s : float
-        Wall time with actors of one core each.
-    loop_s : float
-        Of both, the event loop's part.
-    moved_bytes : float
-    rows_bytes : int
-        Most that an actor's rows take.
-    all_rows_bytes : int
-        Most that all rows take, in one process.
-    data_bytes, all_data_bytes : int
-        Samples of the fullest actor, and of all nodes.
-    jobs, steps : float
-    part : float
-        Share of the horizon that was played to find out.
-    untimed : tuple of str
-        Jobs that failed with ones in place of values, and count as no time.
-    """
-
-    alone_s: float
-    shared_s: float
-    loop_s: float
+    alone_s: float  # wall time in one process that computes on one core
+    shared_s: float  # wall time with actors of one core each
+    loop_s: float  # of both, the event loop's part
     moved_bytes: float
-    rows_bytes: int
-    all_rows_bytes: int
+    rows_bytes: int  # most that an actor's rows take
+    all_rows_bytes: int  # most that all rows take, in one process
+    # samples of the fullest actor, and of all nodes
     data_bytes: int
     all_data_bytes: int
     jobs: float
     steps: float
-    part: float
+    part: float  # share of the horizon that was played to find out
+    # jobs that failed with ones in place of values, and count as no time
     untimed: tuple[str, ...] = ()
 
 

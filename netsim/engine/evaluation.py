@@ -226,11 +226,8 @@ class Evaluator:
     def without_stages(self, are_own: bool) -> list[str]:
         """Warn of stages to measure of which no node has published a model.
 
-        Parameters
-        ----------
-        are_own : bool
-            Whether they are of this algorithm alone. Of those that several share, each may have
-            some.
+        `are_own`: whether they are of this algorithm alone. Of those that several share, each may
+        have some.
         """
         published = {stage for node in self._nodes for stage in node.publishing.published}
         missing = [stage for stage in self._stages if stage not in published]
@@ -254,13 +251,6 @@ class Evaluator:
             f"averaged over these: {nodes}"
             for nodes in partly
         ]
-
-    def cost(self, run_wall_s: float) -> dict[str, float]:
-        """Return the cost of evaluation so far, in s and as a share of the run's time."""
-        return {
-            "evaluation_wall_s": self.wall_s,
-            "evaluation_share": self.wall_s / run_wall_s,
-        }
 
     def _measured(self, shown: Sequence[tuple[NodeInternals, Publication]]) -> list[Metrics]:
         """Metrics of each published model.

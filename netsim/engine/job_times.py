@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import time
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 from weakref import ref as weak
 
@@ -10,13 +11,22 @@ import numpy as np
 import torch
 
 from netsim.backends.job_type import subject
-from netsim.engine.rates import LONG_S, MOST_STEPS, NODES, TESTED, lasting
+from netsim.backends.job_types.train import Train
 from netsim.learning.architecture import Architecture
-from netsim.learning.jobs import Job, JobFailedError
+from netsim.learning.jobs import Batches, Job, JobFailedError, Optimizer
+from netsim.learning.optimizers import state_size
 from netsim.learning.refs import Cell, Ref
 from netsim.learning.scheduler import Backend
 from netsim.learning.shards import Shards
 from netsim.world.builder import World
+
+NODES = 6
+"""Nodes that train in a timing: more than `routes.toml` calls few."""
+TESTED = 20
+"""Samples of each that outputs are timed on."""
+LONG_S = 0.2
+"""A timing that takes so long is long enough; shorter ones are repeated with more steps."""
+MOST_STEPS = 64
 
 
 class JobTimes:
@@ -153,3 +163,47 @@ def _kind(job: Job[Any]) -> Hashable:
     names = (getattr(work, name, None) for name in ("function", "part", "anchor_strength"))
     own = tuple(name if isinstance(name, Hashable) else id(name) for name in names)
     return type(work), own, getattr(work, "learn", ()), models
+
+
+def trainings(
+    starts: Mapping[int, Cell],
+    optimizer: Optimizer,
+    steps: int,
+    loss: Callable[..., torch.Tensor] | None = None,
+) -> tuple[list[Job[Any]], list[Cell]]:
+    """Jobs that train the nodes' models, and the cells of their results, which a caller holds.
+
+    Parameters
+    ----------
+    starts : mapping of int to Cell
+        By node the model that it begins with.
+    optimizer : Optimizer
+    steps : int
+        Local steps of each.
+    loss : callable or None
+        Of an algorithm's own; None: the task's.
+    """
+    jobs, kept = [], list[Cell]()
+    for node, start in starts.items():
+        assert start.architecture is not None
+        size = state_size(optimizer.kind, start.architecture.num_parameters)
+        made = [Cell(start.scheduler, shape) for shape in (start.shape, (size,))]
+        made[0].architecture = start.architecture
+        work = Train(Batches(node, "train", 0, steps), optimizer, loss, (), 0, (), None, False)
+        refs, shapes = tuple(map(weak, made)), tuple(cell.shape for cell in made)
+        jobs.append(Job(work, node, 0, (Ref(node, start),), refs, shapes))
+        kept += made
+    return jobs, kept
+
+
+def lasting(run: Callable[[], object], device: torch.device) -> float:
+    """Seconds that a call takes, of all cores together; on a GPU as they pass."""
+    on_gpu = device.type == "cuda"
+    if on_gpu:
+        torch.cuda.synchronize(device)
+    clock = time.perf_counter if on_gpu else time.process_time
+    start = clock()
+    run()
+    if on_gpu:
+        torch.cuda.synchronize(device)
+    return clock() - start

@@ -16,14 +16,14 @@ _LOOKED_AT = 200
 
 def remarks(world: World) -> list[str]:
     """Collect the remarks for whoever validates a scenario, one a method that waits."""
-    found = [remark for entry in world.scenario.algorithm if (remark := time_out(world, entry))]
+    sentences = [remark for entry in world.scenario.algorithm if (remark := time_out(world, entry))]
     if (last := last_wakeup(world.scenario)) is not None:
-        found.append(last)
+        sentences.append(last)
     steps = {entry.name: _steps_a_round(world, entry) for entry in world.scenario.algorithm}
     unequal = run_warnings.unequal_steps(
         {name: n for name, n in steps.items() if n is not None}, "local steps a round"
     )
-    return [*found, *([] if unequal is None else [unequal]), *by_pytorch(world)]
+    return [*sentences, *([] if unequal is None else [unequal]), *by_pytorch(world)]
 
 
 def by_pytorch(world: World) -> list[str]:

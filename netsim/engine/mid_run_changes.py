@@ -32,11 +32,7 @@ from netsim.world.drifting import DataChange
 class Changes:
     """The changes of one run.
 
-    Parameters
-    ----------
-    world : World
-        The one that the run begins in; its `later` are those that follow.
-    entry : AlgorithmEntry
+    `world`: the one that the run begins in; its `later` are those that follow.
 
     Attributes
     ----------

@@ -13,14 +13,12 @@ from netsim.learning.flops import step_flops
 from netsim.links.hybrid import HybridLink
 from netsim.links.link import Link
 from netsim.links.radio.link import RadioLink
-from netsim.links.radio.phy.budget import LinkBudget
 from netsim.links.wired.plan import Wiring
 from netsim.links.wired.shared import ChangingWiredLink, SharedWiredLink
 from netsim.links.wired.wire import WiredLink
-from netsim.messaging.barrier import Barrier
 from netsim.recording.recorder import Recorder
 from netsim.scenario.tables import AlgorithmEntry
-from netsim.schedules import Schedule, Wake
+from netsim.schedules import Schedule
 from netsim.schedules.rounds import Rounds
 from netsim.units import dbm_to_w, to_ns
 from netsim.world.builder import SERVER, World
@@ -29,25 +27,12 @@ from netsim.world.placement import distances
 
 @dataclass(frozen=True)
 class Devices:
-    """Processors, switches and energy of the nodes of one run.
+    """Processors, switches and energy of the nodes of one run."""
 
-    Attributes
-    ----------
-    speed : Speed
-        How long local steps take.
-    speed_factor : tuple of float
-        How much faster than the reference device each node is.
-    slot_ns : int
-        Length of a slot [ns]: the schedule's, or one local step.
-    availability : Availability
-        Which nodes are on.
-    meter : EnergyMeter
-    """
-
-    speed: Speed
-    speed_factor: tuple[float, ...]
-    slot_ns: int
-    availability: Availability
+    speed: Speed  # how long local steps take
+    speed_factor: tuple[float, ...]  # how much faster than the reference device each node is
+    slot_ns: int  # length of a slot [ns]: the schedule's, or one local step
+    availability: Availability  # which nodes are on
     meter: EnergyMeter
 
 
@@ -105,41 +90,6 @@ def open_network(
     return link, devices
 
 
-def open_barrier(
-    world: World,
-    clock: Clock,
-    devices: Devices,
-    in_flight: Callable[[], int],
-    idle: Callable[[int], bool],
-    started: Callable[[int, Wake], None],
-    skipped: Callable[[int, int], None],
-) -> Barrier:
-    """The barrier of `rounds`, told when a device is switched.
-
-    Parameters
-    ----------
-    world : World
-    clock : Clock
-    devices : Devices
-    in_flight, idle, started, skipped : callable
-        As in `Barrier`.
-    """
-    availability = devices.availability
-    barrier = Barrier(
-        clock,
-        len(world.roles),
-        *round_times_ns(world.scenario.exchange),
-        devices.slot_ns,
-        availability.off,
-        in_flight,
-        idle,
-        started,
-        skipped,
-    )
-    availability.add_listener(lambda _node, _on: barrier.recheck())
-    return barrier
-
-
 def round_times_ns(schedule: Schedule) -> tuple[int, int | None]:
     """Return the least and the greatest length of rounds [ns]; None: unlimited."""
     assert isinstance(schedule, Rounds)
@@ -171,12 +121,27 @@ def _open_link(
 ) -> Link:
     """Radios, wires, or radios with wires to the servers."""
     wires = radio = None
+    servers = frozenset(i for i, role in enumerate(world.roles) if role == SERVER)
     if world.wiring is not None:
         wires = _open_wires(world, world.wiring, clock, recorder, devices)
     if world.budget is not None:
-        radio = _open_radio(world, world.budget, clock, recorder, devices, last_wakeup)
+        table = world.scenario.radio
+        assert table is not None
+        radio = RadioLink(
+            table,
+            world.budget,
+            last_wakeup,
+            clock,
+            recorder,
+            world.streams,
+            meter=devices.meter,
+            off=devices.availability.off,
+            meetings=world.meetings,
+            distance_m=distances(world.positions_m, world.track, world.heights_m),
+            rhythms=world.rhythms,
+            base_stations=servers,
+        )
     if wires is not None and radio is not None:
-        servers = frozenset(i for i, role in enumerate(world.roles) if role == SERVER)
         return HybridLink(radio, wires, servers)
     link = radio or wires
     assert link is not None
@@ -196,29 +161,3 @@ def _open_wires(
             return ChangingWiredLink(wiring, nodes, clock, recorder, streams)
     off = devices.availability.off
     return SharedWiredLink(wiring, nodes, clock, recorder, streams, off, world.meetings)
-
-
-def _open_radio(
-    world: World,
-    budget: LinkBudget,
-    clock: Clock,
-    recorder: Recorder,
-    devices: Devices,
-    last_wakeup: Callable[[int, int], tuple[int, int]],
-) -> Link:
-    radio = world.scenario.radio
-    assert radio is not None
-    return RadioLink(
-        radio,
-        budget,
-        last_wakeup,
-        clock,
-        recorder,
-        world.streams,
-        meter=devices.meter,
-        off=devices.availability.off,
-        meetings=world.meetings,
-        distance_m=distances(world.positions_m, world.track, world.heights_m),
-        rhythms=world.rhythms,
-        base_stations=frozenset(i for i, role in enumerate(world.roles) if role == SERVER),
-    )

@@ -97,10 +97,6 @@ class NodeAssembly:
         self._servers = [i for i, role in enumerate(world.roles) if role == SERVER]
         learning.scheduler.sums.told = self._told_of_sum
 
-    def all_parts(self) -> list[NodeInternals]:
-        """The parts of all nodes."""
-        return [self._internals(i) for i in range(len(self._world.roles))]
-
     def node(self, parts: NodeInternals) -> Node:
         """The node that its algorithm sees."""
         schedule = self._world.scenario.exchange
@@ -115,7 +111,8 @@ class NodeAssembly:
             self._max_age_s,
         )
 
-    def _internals(self, i: int) -> NodeInternals:
+    def internals(self, i: int) -> NodeInternals:
+        """The parts of a node, which are made in the order of their ids."""
         world, clock, link, counts = self._world, self._clock, self._link, self._counts
         learning, availability = self._learning, self._devices.availability
         role, shards, scheduler = world.roles[i], learning.shards, learning.scheduler

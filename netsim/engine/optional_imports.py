@@ -9,11 +9,7 @@ from netsim.errors import ScenarioError
 def imported(library: str, need: str) -> ModuleType:
     """Import a library whose extra bears its name.
 
-    Parameters
-    ----------
-    library : str
-    need : str
-        What needs it, for the error.
+    `need`: what needs it, for the error.
 
     Raises
     ------

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from netsim.engine import process_settings, step_watchdog
 from netsim.engine.checkpoints.journal import Ended, Journal
 from netsim.engine.checkpoints.replay import CheckpointReplay
-from netsim.engine.interruption import Interruption, asked_by_signals
+from netsim.engine.interruption import asked_by_signals
 from netsim.engine.progress import Watcher
 from netsim.engine.simulation import Simulation
 from netsim.errors import AlteredError, NetsimError, ReplayError, ScenarioError, is_out_of_memory
@@ -27,10 +27,6 @@ from netsim.world.builder import World
 Ending = Callable[[Path], object]
 
 
-def _nothing_more(folder: Path) -> None:
-    """Ending of a run that leaves nothing beside tables and summary."""
-
-
 def play(
     world: World,
     entry: AlgorithmEntry,
@@ -40,7 +36,7 @@ def play(
     replay: CheckpointReplay | None = None,
     check: bool = False,
     observers: Observers | None = None,
-    ending: Ending = _nothing_more,
+    ending: Ending = lambda folder: None,
     agent: Agent | None = None,
 ) -> dict[str, Any]:
     """Play one algorithm on a world.
@@ -93,7 +89,11 @@ def play(
             f"[algorithm] {entry.name}: its set makes a world of its own; build scenario.of(entry) "
             "and play the entry of this name in its scenario"
         )
-    with _owned(folder):
+    with ExitStack() as held:
+        if folder is not None:  # it belongs to this process meanwhile
+            make_folder(folder)
+            held.enter_context(folder_lock.held(folder))
+            held.enter_context(collect_digests(folder))
         with process_settings.of_runs(world.scenario.run.tf32):
             try:
                 found, left_behind = _played_alone(
@@ -104,15 +104,18 @@ def play(
         if found is None:
             raise Abandoned
         ended = None if folder is None else Journal(folder).ended()
-        if ended is None:
-            _check_all(left_behind)
-        else:
+        if ended is not None:
             assert folder is not None
-            conclude(folder, ended, _ending_with(left_behind, ending))
+            conclude(folder, ended, ending, left_behind)
+        else:
+            for check_freed in left_behind:
+                check_freed()
     return found
 
 
-def conclude(folder: Path, ended: Ended, ending: Ending) -> None:
+def conclude(
+    folder: Path, ended: Ended, ending: Ending, checks: Sequence[Callable[[], None]] = ()
+) -> None:
     """Do what is left to do of a run all of whose events have happened; `done` is said last.
 
     Parameters
@@ -122,6 +125,8 @@ def conclude(folder: Path, ended: Ended, ending: Ending) -> None:
     ended : Ended
     ending : callable
         Draws what follows from the tables; is called unless that had been done.
+    checks : sequence of callable
+        Called before it.
 
     Raises
     ------
@@ -131,37 +136,20 @@ def conclude(folder: Path, ended: Ended, ending: Ending) -> None:
     done = {"state": "done", "virtual_s": ended.virtual_s}
     try:
         if not (folder / checksums.NAME).is_file():
+            for check in checks:
+                check()
             ending(folder)
             said = {"status.json": sha256_of(status.content(done))}
             checksums.write(folder, {**ended.written, **checksums.results(folder), **said})
         status.write(folder, done)
     except BaseException as error:
-        interrupted = isinstance(error, KeyboardInterrupt)
-        outcome = {
-            "error": "" if interrupted else failure_text(error),
-            "virtual_s": ended.virtual_s,
-        }
-        state = "interrupted" if interrupted else "failed"
-        status.write_at_any_cost(folder, {"state": state, **outcome})
+        status.write_at_any_cost(folder, _outcome(error, ended.virtual_s))
         error.add_note(
             f"all events had happened; the results are in {folder}, and netsim resume {folder} "
             "does what is missing"
         )
         raise
     Journal(folder).end()
-
-
-def _ending_with(left_behind: Sequence[Callable[[], None]], ending: Ending) -> Ending:
-    def checked_first(folder: Path) -> None:
-        _check_all(left_behind)
-        ending(folder)
-
-    return checked_first
-
-
-def _check_all(left_behind: Sequence[Callable[[], None]]) -> None:
-    for checked in left_behind:
-        checked()
 
 
 def _played_alone(
@@ -181,7 +169,8 @@ def _played_alone(
     it before the memory of the next one is asked for.
     """
     with (
-        _interruptible(folder) as interruption,
+        # Signals end a run between two events where that leaves something to go on from.
+        nullcontext() if folder is None else asked_by_signals() as interruption,
         step_watchdog.watched(),
         _same_course(folder, replay),
     ):
@@ -196,22 +185,6 @@ def _played_alone(
             run.objects.close()
             run.learning.close()
         return found, run.checks.left_behind()
-
-
-def _interruptible(folder: Path | None) -> AbstractContextManager[Interruption | None]:
-    """Signals end a run between two events where that leaves something to go on from."""
-    return nullcontext() if folder is None else asked_by_signals()
-
-
-@contextmanager
-def _owned(folder: Path | None) -> Iterator[None]:
-    """The run folder, created if need be, belongs to this process meanwhile."""
-    if folder is None:
-        yield
-        return
-    make_folder(folder)
-    with folder_lock.held(folder), collect_digests(folder):
-        yield
 
 
 @contextmanager
@@ -254,21 +227,20 @@ def _leave(run: Simulation, folder: Path, error: BaseException) -> None:
     """Write what waits of a run that has ended before its time, and what ended it."""
     altered = isinstance(error, AlteredError)  # all stays as it was found
     written, virtual_s = {} if altered else run.recorder.salvage(), to_s(run.clock.now)
-    interrupted = isinstance(error, KeyboardInterrupt)
-    problem = status.write_at_any_cost(
-        folder,
-        {
-            "state": "interrupted" if interrupted else "failed",
-            "error": "" if interrupted else failure_text(error),
-            "virtual_s": virtual_s,
-            "rows_written": written,
-        },
-    )
-    if not interrupted and not altered:
+    outcome = {**_outcome(error, virtual_s), "rows_written": written}
+    is_written = status.write_at_any_cost(folder, outcome)
+    if outcome["state"] == "failed" and not altered:
         rows = ", ".join(f"{rows} rows of {table}" for table, rows in written.items()) or "no rows"
         error.add_note(f"it had come to {virtual_s:g} s of virtual time and written {rows}")
-        if not problem and folder.exists():
+        if not is_written and folder.exists():
             error.add_note(f"{folder / 'status.json'} could not be written and does not say so")
+
+
+def _outcome(error: BaseException, virtual_s: float) -> dict[str, Any]:
+    """Contents of `status.json` of a run that an error has ended."""
+    if isinstance(error, KeyboardInterrupt):
+        return {"state": "interrupted", "error": "", "virtual_s": virtual_s}
+    return {"state": "failed", "error": failure_text(error), "virtual_s": virtual_s}
 
 
 def failure_text(error: BaseException) -> str:

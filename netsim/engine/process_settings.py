@@ -9,8 +9,7 @@ import gc
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
@@ -21,21 +20,11 @@ from netsim.errors import ScenarioError
 from netsim.learning import torch_settings
 from netsim.node.decisions import Abandoned
 
-
-@dataclass(frozen=True)
-class _Before:
-    """Settings of the process before the first of the runs."""
-
-    restore_products: Callable[[], None]
-    tf32: tuple[bool, bool]
-    thresholds: tuple[int, int, int]
-
-
 _guard = threading.Lock()
 _under_way: list[bool] = []
 """Of each run that is being played, whether a GPU may round its factors (`[run] tf32`)."""
-_before: list[_Before] = []
-"""One entry while runs are played."""
+_restored = ExitStack()
+"""Settings of the process before the first of the runs; closing it gives them back."""
 _failed: list[bool] = []
 """Not empty: a run has failed since, and what its traceback held is not freed yet."""
 
@@ -66,7 +55,7 @@ def of_runs(tf32: bool) -> Iterator[None]:
                 "value, which holds for the whole process; play one after the other"
             )
         if not _under_way:
-            _before.append(_set(tf32))
+            _set(tf32)
         _under_way.append(tf32)
     try:
         with torch_settings.defaults():
@@ -82,26 +71,22 @@ def of_runs(tf32: bool) -> Iterator[None]:
         with _guard:
             _under_way.remove(tf32)
             if not _under_way:
-                _restore(_before.pop())
+                _restored.close()
 
 
-def _set(tf32: bool) -> _Before:
-    cuda, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
-    before = _Before(_set_full_products(), (cuda.allow_tf32, cudnn.allow_tf32), gc.get_threshold())
-    cuda.allow_tf32 = cudnn.allow_tf32 = tf32
+def _set(tf32: bool) -> None:
+    _restored.callback(_set_full_products())  # first: it may set the next two as well
+    backends: tuple[Any, ...] = (torch.backends.cuda.matmul, torch.backends.cudnn)
+    for products in backends:
+        _restored.callback(setattr, products, "allow_tf32", products.allow_tf32)
+        products.allow_tf32 = tf32
     if _failed:  # else it would be frozen, run after run
         _failed.clear()
         gc.collect()
     gc.freeze()
+    _restored.callback(gc.unfreeze)
+    _restored.callback(gc.set_threshold, *gc.get_threshold())
     garbage.search_seldom()
-    return before
-
-
-def _restore(before: _Before) -> None:
-    torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = before.tf32
-    before.restore_products()
-    gc.set_threshold(*before.thresholds)
-    gc.unfreeze()
 
 
 def _set_full_products() -> Callable[[], None]:

@@ -123,18 +123,20 @@ def _assumptions(world: World) -> list[str]:
     if radio is None or world.budget is None:
         return remarks(world)
     by_distance = world.positions_m is not None
-    found = [radio.path_loss.assumes] if by_distance and radio.path_loss.assumes else []
+    sentences = [radio.path_loss.assumes] if by_distance and radio.path_loss.assumes else []
     if radio.mac.assumes:
-        found.append(radio.mac.assumes)
+        sentences.append(radio.mac.assumes)
     left_out = world.budget.mean_snr.pairs_left_out
     if left_out and world.budget.range_m is None:
-        found.append(f"{left_out} pairs never hear each other: path_loss states no gain for them")
+        sentences.append(
+            f"{left_out} pairs never hear each other: path_loss states no gain for them"
+        )
     elif left_out:
-        found.append(
+        sentences.append(
             f"pairs over {world.budget.range_m:.0f} m apart never hear each other: a packet would "
             "be decoded less than once in a million times"
         )
-    return found + remarks(world)
+    return sentences + remarks(world)
 
 
 def backend_name(scheduler: Scheduler) -> str:

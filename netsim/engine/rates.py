@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-import time
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
@@ -13,15 +11,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from netsim.backends.job_types.train import Train
 from netsim.data.partitions import Rows, Shard
 from netsim.data.sets import Outline, Samples
 from netsim.engine.assembly import open_learning
+from netsim.engine.job_times import MOST_STEPS, NODES, TESTED, JobTimes, trainings
 from netsim.learning.architecture import Architecture
 from netsim.learning.flops import step_flops
-from netsim.learning.jobs import Batches
-from netsim.learning.optimizers import state_size
-from netsim.learning.refs import Cell, Ref
 from netsim.learning.tasks import Task
 from netsim.models import ModelKind
 from netsim.scenario import from_dict
@@ -31,21 +26,12 @@ from netsim.world import builder
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """A model in the minibatches of a data set.
-
-    Attributes
-    ----------
-    model : ModelKind
-    outline : Outline
-    batch_size : int
-    optimizer : {"sgd", "adam"}
-    task : Task
-    """
+    """A model in the minibatches of a data set."""
 
     model: ModelKind
     outline: Outline
     batch_size: int
-    optimizer: str
+    optimizer: str  # "sgd" or "adam"
     task: Task
 
     @property
@@ -97,26 +83,14 @@ def forms(scenario: Scenario) -> list[Form]:
     return list(dict.fromkeys(found))
 
 
-NODES = 6
-"""Nodes that train in a timing: more than `routes.toml` calls few."""
 MINIBATCHES = 2
-TESTED = 20
-"""Samples of each that outputs are timed on."""
-LONG_S = 0.2
-"""A timing that takes so long is long enough; shorter ones are repeated with more steps."""
-MOST_STEPS = 64
 
 
 @dataclass(frozen=True)
 class Rates:
-    """Operations a second of one core (on a GPU: of it), as `flops` counts them.
+    """Operations a second of one core (on a GPU: of it), as `flops` counts them."""
 
-    Attributes
-    ----------
-    train, look : float
-        Of local steps, and of outputs.
-    """
-
+    # of local steps, and of outputs
     train: float
     look: float
 
@@ -124,11 +98,7 @@ class Rates:
 def measured(form: Form, device: str = "auto") -> Rates:
     """Time a model in its minibatches, on random inputs.
 
-    Parameters
-    ----------
-    form : Form
-    device : str
-        See `[run] device`.
+    `device`: see `[run] device`.
     """
     small = _small(form, device)
     torch.set_num_threads(1)  # as a run does
@@ -136,36 +106,13 @@ def measured(form: Form, device: str = "auto") -> Rates:
     learning = open_learning(world, small.algorithm[0], False, lambda: 0)
     backend = learning.scheduler.backend
     assert backend is not None
-    size = state_size(learning.optimizer.kind, world.architectures[0].num_parameters)
-
-    def train(steps: int) -> None:
-        kept = []
-        for node, start in enumerate(learning.initial):
-            cells = (
-                Cell(learning.scheduler, start.shape, start.architecture),
-                Cell(learning.scheduler, (size,)),
-            )
-            batches = Batches(node, "train", 0, steps)
-            work = Train(batches, learning.optimizer, None, (), 0, (), None, False)
-            learning.scheduler.submit(work, node, (Ref(node, start),), cells)
-            kept.append(cells)
-        learning.scheduler.flush()
-
-    asked = [
-        (Ref(i, cell), learning.shards.split_rows(i, "test"))
-        for i, cell in enumerate(learning.initial)
-    ]
-    where = learning.shards.x.device
-    backend.predictions(asked)
-    looking = lasting(lambda: backend.predictions(asked), where) / NODES / TESTED
-    train(1)  # compiles, traces, fills caches
-    steps, lasted = 1, lasting(lambda: train(1), where)
-    while lasted < LONG_S and steps < MOST_STEPS:
-        steps *= 4
-        lasted = lasting(functools.partial(train, steps), where)
-    step_s = lasted / steps / NODES
+    times = JobTimes(backend, learning.shards, world)
+    starts = dict(enumerate(learning.initial))
+    jobs, _kept = trainings(starts, learning.optimizer, MOST_STEPS)
+    times.know(jobs)
+    step_s = times.seconds(jobs[0]) / MOST_STEPS
     step, sample = flops(form)
-    return Rates(step / step_s, sample / looking)
+    return Rates(step / step_s, sample / times.of_sample(world.architectures[0]))
 
 
 def _small(form: Form, device: str) -> Scenario:
@@ -233,16 +180,3 @@ class Random:
         """
         parts = zip(np.array_split(train, nodes), np.array_split(test, nodes), strict=True)
         return [Shard(*part) for part in parts]
-
-
-def lasting(run: Callable[[], object], device: torch.device) -> float:
-    """Seconds that a call takes, of all cores together; on a GPU as they pass."""
-    on_gpu = device.type == "cuda"
-    if on_gpu:
-        torch.cuda.synchronize(device)
-    clock = time.perf_counter if on_gpu else time.process_time
-    start = clock()
-    run()
-    if on_gpu:
-        torch.cuda.synchronize(device)
-    return clock() - start

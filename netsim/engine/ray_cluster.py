@@ -99,10 +99,7 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
 def room(cpus: float, gpus: float) -> int:
     """Return the number of processes that the nodes of the cluster have room for at a time.
 
-    Parameters
-    ----------
-    cpus, gpus : float
-        What one takes of a node.
+    `cpus` and `gpus`: what one takes of a node.
     """
     ray = connected()
     try:

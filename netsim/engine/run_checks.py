@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from netsim.engine import deadlock
-from netsim.engine.invariants import Checks, Observed
+from netsim.engine.invariants import Observed, kinds
 from netsim.learning.global_draws import GlobalGenerators
 from netsim.links.radio.table import Radio
 from netsim.messaging.barrier import Barrier
@@ -19,23 +19,25 @@ from netsim.world import SERVER
 class RunChecks:
     """Checks and warnings of one run.
 
-    Parameters
-    ----------
-    run : Observed
-    thorough : bool
-        Whether to check the invariants while the run goes on, too.
-
-    Attributes
-    ----------
-    after, left_behind : callable
-        Of its invariants, see `Checks`.
+    `thorough`: whether to check the invariants while the run goes on, too.
     """
 
     def __init__(self, run: Observed, thorough: bool) -> None:
-        self._run, self._invariants = run, Checks(run, thorough)
+        self._run, self._thorough = run, thorough
+        self._invariants = [kind(run) for kind in kinds()]
         self._generators = GlobalGenerators()
-        self.after: Callable[[Mapping[str, Any]], None] = self._invariants.after
-        self.left_behind: Callable[[], list[Callable[[], None]]] = self._invariants.left_behind
+        for invariant in self._invariants if thorough else ():
+            invariant.watch()
+
+    def after(self, summary: Mapping[str, Any]) -> None:
+        """Check the invariants at the end of the run, by what its summary will say."""
+        for invariant in self._invariants:
+            invariant.after(summary)
+
+    def left_behind(self) -> list[Callable[[], None]]:
+        """Return the checks to call when the run has been dropped."""
+        found = (one.left_behind() for one in self._invariants if self._thorough)
+        return [check for check in found if check is not None]
 
     def evaluated(self, time_ns: int) -> None:
         """Look at an evaluation.
@@ -44,7 +46,10 @@ class RunChecks:
         ------
         InvariantError
         """
-        self._invariants.at_evaluation(time_ns)
+        if self._thorough:
+            self._run.recorder.flush_messages()
+            for invariant in self._invariants:
+                invariant.at_evaluation(time_ns)
         at_actors = getattr(self._run.scheduler.backend, "that_drew", list[str])()
         for generator in dict.fromkeys([*self._generators.that_drew(), *at_actors]):
             self._run.recorder.warnings.once(
@@ -112,12 +117,7 @@ class RunChecks:
     def warnings(self, totals: Mapping[str, Any], in_flight: int) -> list[str]:
         """Return the warnings that the user should know before reading the numbers.
 
-        Parameters
-        ----------
-        totals : mapping
-            What `Recorder.close` counted.
-        in_flight : int
-            Messages that have not ended.
+        `totals`: what `Recorder.close` counted. `in_flight`: messages that have not ended.
         """
         ended, nodes = totals["messages"]["sent"], len(self._run.parts)
         horizon_s = self._run.world.scenario.horizon_s

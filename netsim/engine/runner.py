@@ -3,8 +3,8 @@
 import gc
 import os
 import stat
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,7 +29,7 @@ from netsim.recording import folder_lock
 from netsim.recording.checksums import JOURNAL
 from netsim.recording.folder_lock import is_lock
 from netsim.recording.schema import TABLES
-from netsim.recording.whole_files import write_text
+from netsim.recording.whole_files import place_problem, write_text
 from netsim.scenario import AlgorithmEntry, Scenario, to_toml
 from netsim.traces.files import data_folder, spelt_out
 
@@ -67,8 +67,12 @@ class Ending(Protocol):
         """Draw and list what belongs to several algorithms, each in a folder of its own."""
 
     @property
-    def figures_and_page(self) -> tuple[bool, bool]:
-        """Return whether there are figures, and a page."""
+    def figures(self) -> bool:
+        """Return whether there are figures."""
+
+    @property
+    def report(self) -> bool:
+        """Return whether there is a page."""
 
 
 class RunFailedError(NetsimError):
@@ -121,24 +125,20 @@ def out_problem(out: Path, option: str = "--out") -> str | None:
             f"it out; write a space in place of the = before it, or {one_line(out.absolute())}"
         )
     try:
-        existing, kind = out, _file_mode(out)
-        if kind is not None and not stat.S_ISDIR(kind):
+        kind = _file_mode(out)
+        if kind is None:
+            problem = place_problem(out)
+            return None if problem is None else f"{said}: {problem}"
+        if not stat.S_ISDIR(kind):
             return f"{said}: is not a folder"
-        occupied = None if kind is None else _occupied(out, option)
-        if occupied is not None:
-            return occupied
-        while kind is None:
-            existing = existing.parent
-            kind = _file_mode(existing)
+        occupied = _occupied(out, option)
+        if occupied is None and not os.access(out, os.W_OK | os.X_OK):
+            if _file_mode(out) is None:
+                return out_problem(out, option)
+            return f"{said}: cannot be written: no permission in {one_line(out)}"
+        return occupied
     except OSError as error:
         return f"{said}: cannot be read: {error.strerror}"
-    if not stat.S_ISDIR(kind):
-        return f"{said}: cannot be created: {one_line(existing)} is not a folder"
-    if not os.access(existing, os.W_OK | os.X_OK):
-        if _file_mode(existing) is None:
-            return out_problem(out, option)
-        return f"{said}: cannot be written: no permission in {one_line(existing)}"
-    return None
 
 
 def _file_mode(path: Path) -> int | None:
@@ -159,9 +159,7 @@ def _occupied(out: Path, option: str) -> str | None:
     taken = _lock_message(out, option)
     if taken is not None or is_left_empty(out):
         return taken
-    taken = _lock_message(
-        out, option
-    )  # whoever writes locks first, perhaps since the look at the lock
+    taken = _lock_message(out, option)  # who writes locks first, perhaps since the first look
     if taken is not None:
         return taken
     said = f"{option} {one_line(out)}"
@@ -319,12 +317,7 @@ def build_all(scenario: Scenario, path: str, doing: Doing | None = None) -> "dic
 def require_suitable(worlds: "Mapping[str, World]", path: str) -> None:
     """Begin every algorithm's run in its world without playing it, so that it may refuse it.
 
-    Parameters
-    ----------
-    worlds : mapping of str to World
-        By the algorithm's name.
-    path : str
-        The scenario's file, for errors.
+    `worlds`: by the algorithm's name. `path`: the scenario's file, for errors.
 
     Raises
     ------
@@ -428,7 +421,7 @@ def play(
     alone = not sub_folders
     try:
         component_record.remember(folder, components)
-        drawn = ending.figures_and_page if ending else (True, True)
+        drawn = (ending.figures, ending.report) if ending else (True, True)
         Command(sub_folders, timing_only, *drawn, agent is not None, fork).write(folder)
         if sub_folders:
             Journal(folder).keep_scenario(to_toml(scenario))
@@ -464,20 +457,25 @@ def play_each(
     Parameters
     ----------
     entries : sequence of (AlgorithmEntry, Path)
-        Each with its own folder.
-    folder, begin, watch
-        As of `play_one`.
+        Each with its own folder: that of the run, or one in it.
+    folder : Path
+        Of the run.
+    begin : callable
+        (entry, own folder, what is told of the progress) -> anything; plays it.
+    watch : callable or None
+        Told of the progress.
 
     Raises
     ------
     Exception
         That of the first one that failed, once the others have been played; it says what became
-        of them.
+        of them, and where the results are. RunFailedError if the run failed on its way.
     """
     failed: list[tuple[AlgorithmEntry, Exception]] = []
     for entry, own in entries:
         try:
-            play_one(entry, folder, own, begin, watch)
+            with _placed(folder, own):
+                begin(entry, own, partial(watch, entry) if watch is not None else lambda _: None)
         except (FolderBusyError, ReplayError):
             raise
         except Exception as error:
@@ -534,39 +532,11 @@ def conclude(
     component_record.forget(folder)
 
 
-def play_one(
-    entry: AlgorithmEntry,
-    folder: Path,
-    own: Path,
-    begin: Callable[[AlgorithmEntry, Path, "Watcher"], object],
-    watch: Watch | None,
-) -> None:
-    """Play one algorithm, and say of what goes wrong where the results are.
-
-    Parameters
-    ----------
-    entry : AlgorithmEntry
-    folder : Path
-        Of the run.
-    own : Path
-        Of the algorithm: the same one or a folder in it.
-    begin : callable
-        (entry, own, what is told of the progress) -> anything; plays it.
-    watch : callable or None
-        Told of the progress.
-
-    Raises
-    ------
-    RunFailedError
-        If the run failed on its way.
-    """
-
-    def told(progress: "Progress") -> None:
-        if watch is not None:
-            watch(entry, progress)
-
+@contextmanager
+def _placed(folder: Path, own: Path) -> Iterator[None]:
+    """Say of what goes wrong with an algorithm where its results are, `own` of a run's folder."""
     try:
-        begin(entry, own, told)
+        yield
     except (FolderBusyError, ReplayError):
         raise  # the folder is as it was
     except BaseException as error:

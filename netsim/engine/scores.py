@@ -40,37 +40,21 @@ Metrics = dict[str, float]
 
 @dataclass
 class Pass:
-    """One model on one set of samples, and the nodes' shards that go with both.
+    """One model on one set of samples, and the nodes' shards that go with both."""
 
-    Attributes
-    ----------
-    split : str
-        Which samples these are; see `SPLITS`.
-    publication : Publication
-        The model.
-    rows : (n,) int64
-        Row numbers of the samples.
-    found : list of (int, dict)
-        The shard of each of these nodes, and its metrics so far; `Scores.add` adds to them.
-    is_finite : bool
-        Whether its outputs are numbers that it can be judged by; else its metrics are nan.
-    """
-
-    split: str
-    publication: Publication
-    rows: Rows
+    split: str  # which samples these are; see `SPLITS`
+    publication: Publication  # the model
+    rows: Rows  # (n,) int64: row numbers of the samples
+    # the shard of each of these nodes, and its metrics so far; `Scores.add` adds to them
     found: list[tuple[int, Metrics]] = field(default_factory=list)
+    # whether its outputs are numbers that it can be judged by; else its metrics are nan
     is_finite: bool = True
 
 
 class Scores:
     """Turns outputs into metrics.
 
-    Parameters
-    ----------
-    shards : Shards
-        The samples of all nodes.
-    num_classes : int
+    `shards`: the samples of all nodes.
     """
 
     def __init__(self, shards: Shards, num_classes: int) -> None:
@@ -81,12 +65,7 @@ class Scores:
     def add(self, passes: Sequence[Pass], outputs: Sequence[Tensor]) -> None:
         """Add the metrics of passes to what is known of their nodes.
 
-        Parameters
-        ----------
-        passes : sequence of Pass
-            Those of one split beside each other.
-        outputs : sequence of torch.Tensor
-            (n, L) on the CPU, of each pass.
+        `passes`: those of one split beside each other. `outputs`: (n, L) on the CPU, of each pass.
         """
         both = zip(passes, outputs, strict=True)
         for split, some in groupby(both, key=lambda one: one[0].split):
@@ -129,17 +108,7 @@ class Scores:
     ) -> Tensor | None:
         """Add accuracies where samples have classes; which of all samples are right, (n,).
 
-        Parameters
-        ----------
-        name : str
-        passes : sequence of Pass
-            W of them.
-        outputs : sequence of torch.Tensor
-            W of them.
-        targets : torch.Tensor
-            (n, ...) of all samples, pass after pass.
-        sizes : (W,) int64
-            Samples of each.
+        `targets`: (n, ...) of all samples, pass after pass. `sizes`: how many are of each.
         """
         if not self._task.has_classes:
             return None
@@ -154,12 +123,8 @@ class Scores:
     def _add_personal(self, passes: Sequence[Pass], labels: Tensor, hits: Tensor) -> None:
         """Add accuracies that weigh each sample by its class's share at the node.
 
-        Parameters
-        ----------
-        passes : sequence of Pass
-            W of them.
-        labels, hits : torch.Tensor
-            (W, n) of the common samples: as each pass has them, and whether it is right.
+        `labels` and `hits`: (W, n) of the common samples: as each of W passes has them, and whether
+        it is right.
         """
         every = [(k, shard, found) for k, p in enumerate(passes) for shard, found in p.found]
         for start in range(0, len(every), NODES_AT_ONCE):

@@ -29,7 +29,7 @@ from netsim.engine.evaluation import Evaluator, kept_of, parameters_sha256
 from netsim.engine.interruption import Interruption
 from netsim.engine.invariants import Observed
 from netsim.engine.mid_run_changes import Changes, Drifting
-from netsim.engine.network_assembly import open_barrier, open_network
+from netsim.engine.network_assembly import open_network, round_times_ns
 from netsim.engine.node_assembly import NodeAssembly
 from netsim.engine.polling import Polling
 from netsim.engine.progress import Progress, Watcher
@@ -66,24 +66,10 @@ class Simulation:
 
     Parameters
     ----------
-    world : World
-        Only read.
-    entry : AlgorithmEntry
-        Names the algorithm and holds its Params.
-    folder : Path or None
-        The run folder; None keeps nothing.
-    timing_only : bool
-        Without tensor work.
-    on_progress : callable or None
-        Told now and then.
+    world, entry, folder, timing_only, on_progress, replay, check, agent
+        As `engine.play` takes them.
     interruption : Interruption or None
         What may ask the run to end early.
-    replay : CheckpointReplay or None
-        Of the run's past, if it goes on; None: it begins.
-    check : bool
-        Whether to check the invariants while the run goes on, too.
-    agent : callable or None
-        Takes the decisions that the algorithm leaves to an agent; None: its policy does.
     backend : Backend or None
         In place of the one that the scenario asks for.
 
@@ -167,7 +153,7 @@ class Simulation:
             age_limit_s(self.changes.params, world.scenario.exchange, len(world.roles)),
             objects=self.objects, decisions=self.decisions,
         )  # fmt: skip
-        self.parts = assembly.all_parts()
+        self.parts = [assembly.internals(i) for i in range(len(world.roles))]
         self.nodes = [assembly.node(parts) for parts in self.parts]
         self.evaluator = Evaluator(
             self.parts, self.learning, self.recorder, self.link.bits_transmitted_by,
@@ -213,13 +199,21 @@ class Simulation:
     # -- rounds ----------------------------------------------------------------------------------
 
     def _open_barrier(self) -> Barrier:
-        return open_barrier(
-            *(self.world, self.clock, self.devices),
+        """The barrier of `rounds`, told when a device is switched."""
+        availability = self.devices.availability
+        barrier = Barrier(
+            self.clock,
+            len(self.world.roles),
+            *round_times_ns(self.world.scenario.exchange),
+            self.devices.slot_ns,
+            availability.off,
             in_flight=lambda: self.link.in_flight,
             idle=lambda i: deadlock.only_listens(self._processes[i]),
             started=lambda i, wake: self.parts[i].wakeups.note_round_start(wake),
             skipped=self._skipped,
         )
+        availability.add_listener(lambda _node, _on: barrier.recheck())
+        return barrier
 
     def _last_round(self, node: int, time_ns: int) -> tuple[int, int]:
         """Return a link's limits for a node's last wake-up under `rounds`: the round decides."""
@@ -378,10 +372,7 @@ class Simulation:
     def finish(self, folder: Path | None) -> dict[str, Any]:
         """Close the log and sum up.
 
-        Parameters
-        ----------
-        folder : Path or None
-            Where the summary and the values kept are written.
+        `folder`: where the summary and the values kept are written.
 
         Returns
         -------
@@ -440,7 +431,8 @@ class Simulation:
                 "events_per_s": self.events / wall_s,
                 "cpu_s": time.process_time() - self._started_cpu_s,
                 "node_steps_per_s": totals["local_steps"] / wall_s,
-                **self.evaluator.cost(wall_s),
+                "evaluation_wall_s": self.evaluator.wall_s,
+                "evaluation_share": self.evaluator.wall_s / wall_s,
                 "mean_batch_width": scheduler.mean_batch_width,
                 "flushes": scheduler.flushes,
                 "backend": backend_name(scheduler),

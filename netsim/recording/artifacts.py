@@ -16,12 +16,7 @@ Arrays = Mapping[str, NDArray[Any]]
 def write(folder: Path, kept: Mapping[int, Arrays]) -> None:
     """Write one file for each name, with one array `node_<id>` for each node that saved it.
 
-    Parameters
-    ----------
-    folder : pathlib.Path
-        Created if there is anything to write.
-    kept : mapping of int to mapping of str to numpy.ndarray
-        For each node its arrays by name.
+    `folder`: created if there is anything to write. `kept`: for each node its arrays by name.
     """
     by_name: dict[str, dict[str, NDArray[Any]]] = {}
     for node, arrays in kept.items():

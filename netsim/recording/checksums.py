@@ -29,15 +29,15 @@ def sha256(path: Path) -> str:
 def write(folder: Path, written: Digests | None = None) -> None:
     """List every file of a folder; a folder inside that has a list of its own is left to it.
 
-    Parameters
-    ----------
-    folder : Path
-    written : dict of str to str, optional
-        What is known of files from when they were written. These are listed by it, whatever lies
-        there now; others, which are none of the run's, as they are.
+    `written`: what is known of files from when they were written. These are listed by it, whatever
+    lies there now; others, which are none of the run's, as they are.
     """
     known = written or {}
-    others = {name: sha256(folder / name) for name in _regular_files(folder) if name not in known}
+    others = {
+        name: sha256(folder / name)
+        for name in files(folder)
+        if name not in known and kind_problem(folder / name, follow_links=False) is None
+    }
     _write(folder, {**known, **others})
 
 
@@ -145,11 +145,6 @@ def inner_folders(folder: Path) -> Iterator[str]:
     for path in sorted(folder.rglob(NAME)):
         if path.parent != folder:
             yield path.parent.relative_to(folder).as_posix()
-
-
-def _regular_files(folder: Path) -> Iterator[str]:
-    """The files that a list names."""
-    return (n for n in files(folder) if kind_problem(folder / n, follow_links=False) is None)
 
 
 def _write(folder: Path, digests: dict[str, str]) -> None:

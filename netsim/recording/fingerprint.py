@@ -34,10 +34,7 @@ class Fingerprint:
     def digest(self, words: Mapping[str, Collection[str]]) -> bytes:
         """Hash of everything fed so far.
 
-        Parameters
-        ----------
-        words : mapping of str to collection of str
-            The strings that the codes of word columns stand for.
+        `words`: the strings that the codes of word columns stand for.
         """
         total = hashlib.sha256()
         for name, column_hash in self._hashes.items():

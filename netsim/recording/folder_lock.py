@@ -78,12 +78,7 @@ _guard = threading.RLock()
 def acquire(folder: Path, take_over: bool = False) -> Holder | None:
     """Lock a folder for this thread, which may hold it already; `release` ends it.
 
-    Parameters
-    ----------
-    folder : Path
-        Must exist.
-    take_over : bool
-        Whether to go on where a process was killed that held it.
+    `folder`: must exist. `take_over`: whether to go on where a process was killed that held it.
 
     Returns
     -------
@@ -125,10 +120,10 @@ def acquire(folder: Path, take_over: bool = False) -> Holder | None:
                 f"{folder}: was left by {before}, which no longer runs; go on with netsim resume, "
                 "or choose another folder"
             )
-        _remove_names(Path(key))
-        holder = Holder(os.getpid(), socket.gethostname())
+        holder, named = Holder(os.getpid(), socket.gethostname()), Path(key, _HOLDER)
         with suppress(OSError):  # a full disc: the folder is locked all the same
-            Path(key, _HOLDER).write_text(json.dumps(asdict(holder)), encoding="utf-8")
+            named.unlink(missing_ok=True)  # a link would lead elsewhere
+            named.write_text(json.dumps(asdict(holder)), encoding="utf-8")
         file = (found.st_dev, found.st_ino)
         _locks[key] = _Lock(lock, file, os.getpid(), threading.get_ident())
         return before
@@ -160,11 +155,7 @@ def released() -> Iterator[list[Path]]:
 def move(folder: Path, to: Path) -> None:
     """Rename a folder that this process has locked, and end its lock there.
 
-    Parameters
-    ----------
-    folder : Path
-    to : Path
-        An empty folder, whose place it takes.
+    `to`: an empty folder, whose place it takes.
 
     Raises
     ------
@@ -291,31 +282,16 @@ def _is_alive(found: Holder | None) -> bool:
 
 
 def _read_holder(folder: Path) -> Holder | None:
-    """Return the process that a folder's lock files name, also those of earlier releases."""
-    for path in _names(folder):
-        try:
-            with open_plain_file(path, str(path)) as file:
-                content = json.loads(file.read(4096))
-            return Holder(int(content["pid"]), str(content["host"]))
-        except FileNotFoundError:
-            continue
-        except _UNREADABLE:
-            return Holder()
-    return None
-
-
-def _names(folder: Path) -> list[Path]:
+    """Return the process that a folder's lock names."""
+    path = folder / _HOLDER
     try:
-        found = [path for path in folder.iterdir() if is_lock(path) and path.name != _LOCK]
-    except OSError:
-        return []
-    return sorted(found, key=lambda path: (path.name != _HOLDER, path.name))
-
-
-def _remove_names(folder: Path) -> None:
-    for path in _names(folder):
-        with suppress(OSError):
-            path.unlink()
+        with open_plain_file(path, str(path)) as file:
+            content = json.loads(file.read(4096))
+        return Holder(int(content["pid"]), str(content["host"]))
+    except FileNotFoundError:
+        return None
+    except _UNREADABLE:
+        return Holder()
 
 
 def _loss(folder: Path) -> str:
@@ -353,9 +329,9 @@ def _still_held(key: str, own: _Lock) -> bool:
 def _drop(key: str, folder: Path) -> None:
     """End a lock whose files are in `folder`: who waits finds them gone, and makes new ones."""
     own = _locks.pop(key)
-    _remove_names(folder)
-    with suppress(OSError):
-        (folder / _LOCK).unlink()
+    for name in (_HOLDER, _LOCK):
+        with suppress(OSError):
+            (folder / name).unlink()
     own.lock.release(force=True)
 
 

@@ -80,12 +80,8 @@ def weights_of(folder: Path) -> tuple[Rows, str]:
 def build(rows: Rows, nodes: Rows) -> Graph:
     """A graph from the tables of a run.
 
-    Parameters
-    ----------
-    rows : dict of str to numpy.ndarray
-        Columns `node peer weight`, in the order in which they were logged.
-    nodes : dict of str to numpy.ndarray
-        `nodes.parquet`: `class_counts`, `train_samples` and `malicious` are used if they are there.
+    `rows`: columns `node peer weight`, in the order in which they were logged. `nodes`:
+    `nodes.parquet`: `class_counts`, `train_samples` and `malicious` are used if they are there.
     """
     n = len(nodes["node"])
     none = np.zeros(n, dtype=np.bool_)
@@ -113,11 +109,7 @@ def build(rows: Rows, nodes: Rows) -> Graph:
 def last_logged(rows: Rows, nodes: int) -> NDArray[np.int64]:
     """Return the rows of the last weight of each pair, by node and then peer.
 
-    Parameters
-    ----------
-    rows : dict of str to numpy.ndarray
-        Columns `node peer`, in the order in which they were logged.
-    nodes : int
+    `rows`: columns `node peer`, in the order in which they were logged.
     """
     pairs = rows["node"].astype(np.int64) * nodes + rows["peer"]
     from_end = np.unique(pairs[::-1], return_index=True)[1]
@@ -150,15 +142,15 @@ def summary_block(graph: Graph) -> dict[str, Any]:
     links = int(used.sum())
     possible = listening * (int(graph.holds_data.sum()) - 1)
     held = graph.own[graph.listens]
-    benign = graph.holds_data & ~graph.malicious
+    bad = graph.malicious
     return {
         "nodes": listening,
         "collaborators": links / listening if listening else None,
         "sparsity": 1 - links / possible if possible else None,
         **_mutuality(graph, used),
         "own_weight": _mean(held[~np.isnan(held)]),
-        **_listened_to(graph, "same_task", _same_task(graph), benign),
-        **_listened_to(graph, "malicious", (graph.malicious, None), benign),
+        **_listened_to(graph, "same_task", _same_task(graph)),
+        **_listened_to(graph, "malicious", (bad[graph.peer], bad.sum() - bad)),
         "by_shared_classes": by_shared_classes(graph),
     }
 
@@ -234,31 +226,30 @@ def _mutuality(graph: Graph, used: NDArray[np.bool_]) -> dict[str, float | None]
     }
 
 
-_Relation = tuple[NDArray[np.bool_] | None, NDArray[np.int64] | None]
-"""Peers that count: those that are marked, or those with the node's own label; labels from 0."""
-
-
-def _same_task(graph: Graph) -> _Relation:
+def _same_task(graph: Graph) -> tuple[NDArray[np.bool_], NDArray[np.int64]] | None:
+    """Pairs of the same task, and how many peers of its task each node has; None: unknown."""
     if not graph.classes.any():
-        return None, None
-    return None, np.unique(graph.classes, axis=0, return_inverse=True)[1].reshape(-1)
+        return None
+    task = np.unique(graph.classes, axis=0, return_inverse=True)[1].reshape(-1)
+    peers = np.bincount(task[graph.holds_data], minlength=len(task))[task] - 1
+    return task[graph.node] == task[graph.peer], peers
 
 
 def _listened_to(
-    graph: Graph, what: str, relation: _Relation, benign: NDArray[np.bool_]
+    graph: Graph, what: str, relation: tuple[NDArray[np.bool_], NDArray[np.int64]] | None
 ) -> dict[str, float | None]:
-    """Mean share of the weight on related peers, and that of equal weights."""
-    n = len(graph.listens)
-    marked, label = relation
-    if marked is not None:
-        related = marked[graph.peer]
-        peers = np.full(n, marked.sum()) - marked
-    elif label is not None:
-        related = label[graph.node] == label[graph.peer]
-        peers = np.bincount(label[graph.holds_data], minlength=n)[label] - 1
-    else:
+    """Mean share of benign nodes' weight on related peers, and that of equal weights.
+
+    `relation`: which pairs are related, and how many such peers each node has; None: unknown.
+    """
+    if relation is None:
         return {f"weight_on_{what}": None, f"{what}_peers": None}
-    weight = np.abs(graph.weight)
+    related, peers = relation
+    n, weight, benign = (
+        len(graph.listens),
+        np.abs(graph.weight),
+        graph.holds_data & ~graph.malicious,
+    )
     given = np.bincount(graph.node, weight, n)
     chosen = graph.listens & benign & (given > USED) & (peers > 0)
     share = np.bincount(graph.node, weight * related, n)[chosen] / given[chosen]

@@ -16,10 +16,7 @@ Piece = tuple[int, int, float]
 class Intervals:
     """Intervals of time that nodes spend in their activities.
 
-    Parameters
-    ----------
-    parts : Parts
-        Of the table's columns.
+    `parts`: of the table's columns.
     """
 
     def __init__(self, parts: Parts) -> None:

@@ -27,12 +27,8 @@ def unmoved_in(points: Mapping[str, Mapping[str, Any]], runs: Sequence[Path]) ->
     the network; the others, of a key of one method; all, of keys of learning in runs without any
     (`--timing-only`). Nothing is said of a key before all its values have been compared.
 
-    Parameters
-    ----------
-    points : mapping of str to mapping
-        By label, which is the point's folder, the swept keys and their values.
-    runs : sequence of Path
-        Folders `LABEL/seed-N/METHOD` that have ended.
+    `points`: by label, which is the point's folder, the swept keys and their values. `runs`:
+    folders `LABEL/seed-N/METHOD` that have ended.
     """
     digests: dict[str, dict[tuple[str, str], bytes]] = defaultdict(dict)
     senders, learners = set(), set()
@@ -44,7 +40,7 @@ def unmoved_in(points: Mapping[str, Mapping[str, Any]], runs: Sequence[Path]) ->
             senders.add(run.name)
         if run_folder.environment(run).get("timing_only") is not True:
             learners.add(run.name)
-    found = []
+    sentences = []
     for key in dict.fromkeys(key for values in points.values() for key in values):
         same = [
             method
@@ -53,10 +49,10 @@ def unmoved_in(points: Mapping[str, Mapping[str, Any]], runs: Sequence[Path]) ->
             and _is_unmoved(key, points, of)
         ]
         if same:
-            found.append(
+            sentences.append(
                 f"no number of {', '.join(same)} changes with {key}, times of computing aside"
             )
-    return found
+    return sentences
 
 
 def _tables(run: Path) -> dict[str, str]:
@@ -90,13 +86,7 @@ def _is_unmoved(
 ) -> bool:
     """Return whether runs that differ in a key alone are equal, and every value is in some.
 
-    Parameters
-    ----------
-    key : str
-    points : mapping of str to mapping
-        As of `unmoved_in`.
-    digests : mapping of (str, str) to bytes
-        By label and seed.
+    `digests`: by label and seed.
     """
     beside: dict[str, dict[str, bytes]] = defaultdict(dict)
     for (label, seed), digest in digests.items():

@@ -31,17 +31,10 @@ TABLES = frozenset(
 
 @dataclass(frozen=True)
 class MainMetric:
-    """Main metric of a task, as a run's summary has it.
+    """Main metric of a task, as a run's summary has it."""
 
-    Attributes
-    ----------
-    name : str
-        The metric that runs are compared by.
-    lower : frozenset of str
-        The metrics of which a lower value is better, by their names on a node's own test samples.
-    """
-
-    name: str = "accuracy"
+    name: str = "accuracy"  # the metric that runs are compared by
+    # the metrics of which a lower value is better, by their names on a node's own test samples
     lower: frozenset[str] = frozenset({"loss"})
 
     @classmethod
@@ -81,10 +74,7 @@ class MainMetric:
     def is_lowest_best(self, path: str) -> bool:
         """Return whether the lowest is the best of the numbers at a path into a summary.
 
-        Parameters
-        ----------
-        path : str
-            A metric, or keys such as `delay.mean_s`, `accuracy.std`.
+        `path`: a metric, or keys such as `delay.mean_s`, `accuracy.std`.
         """
         words = set(path.rpartition(".")[2].split("_"))
         if "malicious" in words and path.startswith("graph."):  # what attackers are given
@@ -96,11 +86,6 @@ class MainMetric:
         """Return whether it is known which end of the numbers at a path into a summary is best.
 
         It is of metrics, and of what is gained or paid; not of other counts.
-
-        Parameters
-        ----------
-        path : str
-            As of `is_lowest_best`.
         """
         words = set(path.rpartition(".")[2].split("_"))
         is_metric = path.partition(".")[0] not in TABLES

@@ -25,10 +25,7 @@ class MessageLog:
     Messages that one sending takes to several receivers, and that end alike, are one waiting row;
     they become a row each when the rows become arrays.
 
-    Parameters
-    ----------
-    parts : Parts
-        Of the table's columns; `dst` of a waiting row is the number of receivers.
+    `parts`: of the table's columns; `dst` of a waiting row is the number of receivers.
 
     Attributes
     ----------
@@ -74,11 +71,7 @@ class MessageLog:
     def messages(self, row: MessageRow, receivers: Sequence[int]) -> int:
         """Record a message to several receivers that has ended alike at all of them.
 
-        Parameters
-        ----------
-        row : MessageRow
-            That of each of them but for `dst`, which is not read.
-        receivers : sequence of int
+        `row`: that of each of them but for `dst`, which is not read.
 
         Returns
         -------

@@ -128,10 +128,7 @@ def curve(metrics: Rows, metric: str, main: MainMetric = ACCURACY) -> Curve:
 def complete_from(measured: NDArray[Any]) -> int:
     """The first evaluation at which as many nodes were measured as at the last.
 
-    Parameters
-    ----------
-    measured : (T,) array
-        How many nodes were, T > 0.
+    `measured`: (T,) how many nodes were, T > 0.
     """
     return int(np.argmax(measured >= measured[-1]))
 
@@ -301,13 +298,6 @@ def summary_block(
 def spent(folder: Path, t_s: NDArray[np.float64]) -> Rows | None:
     """Return the spending of the whole network, servers included, by each time.
 
-    Parameters
-    ----------
-    folder : Path
-        A run folder.
-    t_s : numpy.ndarray, shape (T,)
-        Times of evaluation.
-
     Returns
     -------
     dict of str to numpy.ndarray or None
@@ -340,12 +330,7 @@ def starved(got: ArrayLike, roles: Any = None) -> NDArray[np.bool_]:
 
     A server is none, and no node is where the median node got nothing.
 
-    Parameters
-    ----------
-    got : (N,) int
-        Messages that came to each node.
-    roles : (N,) str, optional
-        None: there is no server.
+    `got`: messages that came to each node. `roles`: None: there is no server.
     """
     came = np.asarray(got)
     judged = np.ones(len(came), dtype=np.bool_)

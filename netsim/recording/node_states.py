@@ -41,14 +41,9 @@ Times = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Spans:
-    """Stretches of time of one node in one state.
+    """Stretches of time of one node in one state."""
 
-    Attributes
-    ----------
-    begin_ns, end_ns, busy_ns : (K,) int64
-        In order of their beginnings; `busy_ns` of each is spent at work.
-    """
-
+    # (K,) int64: in order of their beginnings; `busy_ns` of each is spent at work
     begin_ns: Times
     end_ns: Times
     busy_ns: Times
@@ -98,14 +93,7 @@ def by_node(folder: Path, end_ns: int) -> Iterator[tuple[int, Mapping[str, Spans
 
 
 def totals(folder: Path, end_ns: int) -> dict[str, list[float]]:
-    """Seconds that every node spent in every state, for `summary.json`.
-
-    Parameters
-    ----------
-    folder : Path
-    end_ns : int
-        When the run ended.
-    """
+    """Seconds that every node spent in every state, for `summary.json`."""
     found: dict[str, list[float]] = {state: [] for state in STATES}
     for _, spans in by_node(folder, end_ns):
         for state in STATES:
@@ -166,10 +154,7 @@ def _sleeping(sleep: Sleep, end_ns: int) -> Times:
 def union(edges: Times) -> Times:
     """Stretches of time that overlap or touch, as one.
 
-    Parameters
-    ----------
-    edges : (K, 2) int64
-        Begin and end [ns], in any order.
+    `edges`: (K, 2) begin and end [ns], in any order.
     """
     return _covered(edges, 1)
 

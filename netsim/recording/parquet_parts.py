@@ -8,9 +8,8 @@ once per part.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
-from typing import Any, Concatenate, Literal, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,75 +20,31 @@ from netsim.errors import ScenarioError
 from netsim.recording.whole_files import make_folder, sync_names, write_whole
 from netsim.units import NS_PER_S
 
-P = ParamSpec("P")
-R = TypeVar("R")
-S = TypeVar("S")
-T = TypeVar("T")
-
 Rows = dict[str, NDArray[Any]]
 """A table in memory: equally long arrays by column name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table.
+    """A column of a table."""
 
-    Attributes
-    ----------
-    name : str
-        In the file.
-    kind : {"time", "id", "count", "real", "word", "flag", "counts"}
-        `time` is given in whole nanoseconds and written in seconds; `id` is a small integer;
-        `count` a whole number of any size; `real` a number; `word` one of few strings; `flag` true
-        or false; `counts` as many whole numbers in each row.
-    least : float
-        No number is less.
-    is_unknown : bool
-        Whether numbers may be missing (NaN, empty), or words (which are read as empty texts).
-    is_node : bool
-        Whether it names nodes.
-    words : tuple of str
-        Those that there are; empty: any.
-    is_later : bool
-        Whether tables of older runs lack it.
-    ascends : bool
-        Whether no row has less than the one before it.
-    """
-
-    name: str
+    name: str  # in the file
+    # `time` is given in whole nanoseconds and written in seconds; `id` is a small integer; `count`
+    # a whole number of any size; `real` a number; `word` one of few strings; `counts` as many whole
+    # numbers in each row
     kind: Literal["time", "id", "count", "real", "word", "flag", "counts"]
-    least: float = 0.0
+    least: float = 0.0  # no number is less
+    # whether numbers may be missing (NaN, empty), or words (which are read as empty texts)
     is_unknown: bool = False
-    is_node: bool = False
-    words: tuple[str, ...] = ()
-    is_later: bool = False
-    ascends: bool = False
+    is_node: bool = False  # whether it names nodes
+    words: tuple[str, ...] = ()  # those that there are; empty: any
+    is_later: bool = False  # whether tables of older runs lack it
+    ascends: bool = False  # whether no row has less than the one before it
 
 
 def columns_of(row: type[tuple[Any, ...]]) -> tuple[Column, ...]:
     """Columns of a class of rows, a `NamedTuple` of which each field is annotated with one."""
     return tuple(field.__metadata__[0] for field in row.__annotations__.values())
-
-
-def takes_fields(
-    row: Callable[P, R],
-) -> Callable[[Callable[[S, R], T]], Callable[Concatenate[S, P], T]]:
-    """Let a method that takes a row be called with the row's fields, in order or by name.
-
-    Parameters
-    ----------
-    row : type of NamedTuple
-        The class of rows.
-    """
-
-    def decorate(method: Callable[[S, R], T]) -> Callable[Concatenate[S, P], T]:
-        @wraps(method)
-        def record(of: S, /, *fields: P.args, **named: P.kwargs) -> T:
-            return method(of, row(*fields, **named))
-
-        return record
-
-    return decorate
 
 
 class Extent(NamedTuple):

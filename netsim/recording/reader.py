@@ -41,18 +41,10 @@ def no_positions(_: Sequence[float]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """A column of words.
+    """A column of words."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Those that there are.
-    codes : (R,) int64
-        Which of them each row has.
-    """
-
-    names: tuple[str, ...]
-    codes: NDArray[np.int64]
+    names: tuple[str, ...]  # those that there are
+    codes: NDArray[np.int64]  # (R,) int64: which of them each row has
 
     def isin(self, some: Sequence[str]) -> NDArray[np.bool_]:
         """Return the mask of rows that have one of some words."""
@@ -69,23 +61,15 @@ class RunFolder:
     """One run folder, of a run that has ended or not.
 
     Tables are columns by name, words as `Words`; one that was not written is empty.
-
-    Attributes
-    ----------
-    folder : Path
-    labels : mapping of str to (int, float or str)
-        What tells it from those beside it: swept keys, `seed`, `algorithm`.
-    faults : list of str or None
-        Where it is a list, what can't be read counts as empty and is told here; None: it raises
-        ScenarioError.
-    places : callable
-        Where nodes that move were.
     """
 
     folder: Path
+    # what tells it from those beside it: swept keys, `seed`, `algorithm`
     labels: Mapping[str, int | float | str] = field(default_factory=dict)
+    # where it is a list, what can't be read counts as empty and is told here; None: it raises
+    # ScenarioError
     faults: list[str] | None = None
-    places: Places = no_positions
+    places: Places = no_positions  # where nodes that move were
 
     @staticmethod
     def ended(folder: Path, labels: Mapping[str, int | float | str] | None = None) -> "RunFolder":
@@ -308,12 +292,7 @@ class _Table(dict[str, Any]):
 
     A run that goes on appends rows, so a column that is read later is cut to as many rows.
 
-    Parameters
-    ----------
-    first : pyarrow.Table
-        The columns that are read at once.
-    read : callable
-        Names -> these columns, from the folder.
+    `first`: the columns that are read at once. `read`: names -> these columns, from the folder.
     """
 
     def __init__(self, first: Any, read: Callable[[Sequence[str] | None], Any]) -> None:

@@ -25,7 +25,6 @@ from netsim.recording.parquet_parts import (
     Parts,
     Rows,
     join,
-    takes_fields,
     write_table,
 )
 from netsim.recording.run_warnings import RunWarnings
@@ -193,11 +192,10 @@ class Recorder:
         if self.intervals is not None:
             self.intervals.switched(t_ns, node, on)
 
-    @takes_fields(HopRow)
-    def hop(self, row: HopRow) -> None:
-        """Record a hop that has ended."""
+    def hop(self, *fields: Any, **named: Any) -> None:
+        """Record a hop that has ended, by the fields of its `HopRow`."""
         if self._hops is not None:
-            self._hops.add(row)
+            self._hops.add(HopRow(*fields, **named))
 
     def job(self, t_ns: int, node: int, steps: int) -> None:
         """Record that a node started a training job.
@@ -223,10 +221,9 @@ class Recorder:
         self._hash.add(rows)
         return rows
 
-    @takes_fields(MetricRow)
-    def metric(self, row: MetricRow) -> None:
-        """Record a number measured on one node's published model."""
-        self._metrics.add(row)
+    def metric(self, *fields: Any, **named: Any) -> None:
+        """Record a number measured on one node's published model, by the fields of `MetricRow`."""
+        self._metrics.add(MetricRow(*fields, **named))
 
     def _kept(self, rows: Rows) -> Rows:
         """Keep rows of metrics, where there is no folder to read them from."""
@@ -239,10 +236,9 @@ class Recorder:
         self._accounted_to_ns = t_ns
         self._spent.add(TrafficRow(t_ns, self.bits_transmitted, self.airtime_s()))
 
-    @takes_fields(GraphRow)
-    def graph(self, row: GraphRow) -> None:
-        """Record the weight that a node gives to a peer."""
-        self._graph.add(row)
+    def graph(self, *fields: Any, **named: Any) -> None:
+        """Record the weight that a node gives to a peer, by the fields of its `GraphRow`."""
+        self._graph.add(GraphRow(*fields, **named))
 
     def nodes(self, table: Mapping[str, Sequence[Any]]) -> None:
         """Write `nodes.parquet` from its columns by name: one row for each node, in order of id."""
@@ -257,17 +253,14 @@ class Recorder:
             return run_folder.read(self._folder, "metrics", [c.name for c in METRIC_COLUMNS])
         return join(self._metric_parts or [self._metrics.readable(self._metrics.take())])
 
-    def checkpoint(self, every_s: float | None = None) -> None:
-        """Write what waits, if that is `every_s` of wall time ago; a killed run loses no more.
+    def checkpoint(self) -> None:
+        """Write what waits, if that is `write_every_s` ago; a killed run loses no more.
 
-        None: `write_every_s`, where that is more often than usual for a while only, so that a long
-        run does not have too many small parts.
+        More often than usual for a while only, so that a long run has few small parts.
         """
         now_s = time.monotonic()
-        if every_s is None:
-            every_s = max(self.write_every_s, (now_s - self._began_at_s) / _PARTS_A_STRETCH)
-            every_s = min(every_s, WRITE_EVERY_S)
-        if now_s - self._written_at_s >= every_s:
+        every_s = max(self.write_every_s, (now_s - self._began_at_s) / _PARTS_A_STRETCH)
+        if now_s - self._written_at_s >= min(every_s, WRITE_EVERY_S):
             self._write_all()
 
     def extents(self) -> dict[str, Extent]:

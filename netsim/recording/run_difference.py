@@ -24,26 +24,13 @@ FINGERPRINTS = {"event log": "event_log_sha256", "parameters": "parameters_sha25
 
 @dataclass(frozen=True)
 class Difference:
-    """The first row in which a table of two runs differs.
-
-    Attributes
-    ----------
-    table : str
-    row : int
-        Counted from 0.
-    column : str
-        Empty if one of the tables has no such row.
-    t_s : float
-        When it happened in the first run, or in the second if the first has no such row.
-    values : (object, object)
-        Of the first run and of the second.
-    """
+    """The first row in which a table of two runs differs."""
 
     table: str
-    row: int
-    column: str
-    t_s: float
-    values: tuple[Any, Any]
+    row: int  # counted from 0
+    column: str  # empty if one of the tables has no such row
+    t_s: float  # when it happened in the first run, or in the second if the first has no such row
+    values: tuple[Any, Any]  # of the first run and of the second
 
     def __str__(self) -> str:
         place = f"{self.table}: row {self.row} (at {self.t_s:.9g} s)"
@@ -57,24 +44,22 @@ class Difference:
 def first_differences(recorded: Path, again: Path) -> list[Difference]:
     """The first difference of every table of two run folders, the earliest first.
 
-    Parameters
-    ----------
-    recorded, again : Path
-        Of the first run and of the second. A table that neither has is not looked at.
+    `recorded` and `again`: of the first run and of the second. A table that neither has is not
+    looked at.
 
     Raises
     ------
     ScenarioError
         If a table can't be read.
     """
-    found = [
+    differences = [
         difference
         for table, time in (EVENTS | MEASURED).items()
         if (difference := _first(recorded, again, table, time)) is not None
     ]
     tables = list(EVENTS | MEASURED)
-    found.sort(key=lambda d: (d.t_s, tables.index(d.table)))
-    return found
+    differences.sort(key=lambda d: (d.t_s, tables.index(d.table)))
+    return differences
 
 
 def other_differences(recorded: Path, again: Path) -> Iterator[str]:

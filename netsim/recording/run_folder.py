@@ -8,7 +8,6 @@ opened, sizes are looked at before anything is read, and nothing that is read is
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError, one_line
-from netsim.recording.forms import (
+from netsim.recording.json_files import (
     ANY,
     MAYBE,
     NUMBER,
@@ -25,13 +24,14 @@ from netsim.recording.forms import (
     WHOLE,
     Form,
     declared,
+    json_file,
     require_form,
 )
-from netsim.recording.json_files import json_file
 from netsim.recording.parquet_parts import Rows
 from netsim.recording.schema import IN_ORDER, NODE_COLUMNS, TABLES, WHY_MISSING
 from netsim.recording.table_check import TableCheck, refused, whole_words
 from netsim.recording.verified_files import parts_of, require_written
+from netsim.recording.whole_files import while_unchanged
 from netsim.traces import bounded
 from netsim.traces.bounded_tables import rows_of
 from netsim.traces.bounded_toml import read_toml
@@ -59,17 +59,8 @@ def has(folder: Path, name: str) -> bool:
     return bool(parts_of(folder, name))
 
 
-def rows(folder: Path, name: str, first: int | None = None) -> int:
+def rows(folder: Path, name: str) -> int:
     """Number of rows that the parts of a table state.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the run.
-    name : str
-        One of `schema.TABLES`.
-    first : int or None
-        Look at so many parts, the first; None: at all.
 
     Raises
     ------
@@ -77,7 +68,7 @@ def rows(folder: Path, name: str, first: int | None = None) -> int:
         If one can't be read.
     """
     found = 0
-    for path in parts_of(folder, name)[:first]:
+    for path in parts_of(folder, name):
         with refused(path):
             found += rows_of(path)
     return found
@@ -100,31 +91,23 @@ def count(folder: Path) -> int | None:
     """
     path = folder / NODES
     try:
-        stat = path.lstat()
+        found = _rows_of(path)
     except (OSError, ValueError):
         require_written(path, NODES)
         return None
-    found = _rows_of(path, stat.st_ino, stat.st_mtime_ns, stat.st_size)
     if found > MOST_NODES:
         raise ScenarioError(f"{path}: has {found:,} rows, at most {MOST_NODES:,} are read")
     return int(found)
 
 
-@lru_cache(maxsize=64)
-def _rows_of(path: Path, *_: int) -> int:
-    """Rows of a file, looked up once as long as the file is the same."""
+@while_unchanged
+def _rows_of(path: Path) -> int:
     with refused(path):
         return rows_of(path)
 
 
 def nodes_of(folder: Path, told: Mapping[str, Any]) -> int:
     """Number of nodes of a run.
-
-    Parameters
-    ----------
-    folder : Path
-    told : mapping
-        Its summary.
 
     Raises
     ------
@@ -188,12 +171,8 @@ def table(folder: Path, name: str, columns: Sequence[str] | None = None) -> Any:
 
     Parameters
     ----------
-    folder : Path
-        Of the run.
-    name : str
-        One of `schema.TABLES`.
-    columns : sequence of str or None
-        Which to read; None: all that are there.
+    folder, name, columns
+        As of `tables`.
 
     Raises
     ------
@@ -209,12 +188,8 @@ def read(folder: Path, name: str, columns: Iterable[str] | None = None) -> Rows:
 
     Parameters
     ----------
-    folder : Path
-        Of the run.
-    name : str
-        One of `schema.TABLES`.
-    columns : sequence of str or None
-        Which to read; None: all that are there.
+    folder, name, columns
+        As of `tables`.
 
     Raises
     ------
@@ -413,11 +388,7 @@ def scenario_tables(folder: Path) -> dict[str, Any]:
 def algorithm_of(tables: Mapping[str, Any], otherwise: str) -> str:
     """The name of the first algorithm of a scenario that `scenario` has read.
 
-    Parameters
-    ----------
-    tables : mapping
-    otherwise : str
-        What is said where it names none.
+    `otherwise`: what is said where it names none.
     """
     entry = tables.get("algorithm", {})
     entry = entry[0] if isinstance(entry, list) and entry else entry
@@ -428,11 +399,7 @@ def algorithm_of(tables: Mapping[str, Any], otherwise: str) -> str:
 def found_at(path: Path, *files: str) -> list[Path]:
     """The folders that have one of some files: `path`, else those one folder below it, `ordered`.
 
-    Parameters
-    ----------
-    path : Path
-        May be anything, also what can't be read; then there are none.
-    *files : str
+    `path`: may be anything, also what can't be read; then there are none.
     """
 
     def has_one(folder: Path) -> bool:
@@ -447,21 +414,17 @@ def found_at(path: Path, *files: str) -> list[Path]:
 def ordered(folder: Path, runs: Iterable[Path]) -> list[Path]:
     """Order the runs below a folder as its scenario does their algorithms; others follow by name.
 
-    Parameters
-    ----------
-    folder : Path
-    runs : iterable of Path
-        Sub-folders, called as their algorithms are.
+    `runs`: sub-folders, called as their algorithms are.
     """
     places = {name: k for k, name in enumerate(algorithms_in(folder))}
     return sorted(runs, key=lambda run: (places.get(run.name, len(places)), run.name))
 
 
-@lru_cache(maxsize=16)
-def _algorithms(folder: Path, _changed_ns: int) -> tuple[str, ...]:
+@while_unchanged
+def _algorithms(path: Path) -> tuple[str, ...]:
     """The algorithms of a folder's scenario; empty where it can't be read."""
     try:
-        entries = scenario_tables(folder).get("algorithm")
+        entries = scenario_tables(path.parent).get("algorithm")
     except ScenarioError:
         entries = None
     named = entries if isinstance(entries, list) else ()
@@ -471,10 +434,9 @@ def _algorithms(folder: Path, _changed_ns: int) -> tuple[str, ...]:
 def algorithms_in(folder: Path) -> list[str]:
     """Names of the algorithms of a folder's scenario, in its order; empty where it says none."""
     try:
-        changed_ns = (folder / "scenario.toml").stat().st_mtime_ns
+        return list(_algorithms(folder / "scenario.toml"))
     except OSError:  # there is none
         return []
-    return list(_algorithms(folder, changed_ns))
 
 
 def scenario_file(folder: Path) -> Path:

@@ -9,7 +9,7 @@ from typing import Any
 
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import run_folder
-from netsim.recording.forms import leaves
+from netsim.recording.json_files import leaves
 from netsim.units import is_number
 
 NAMED = 4
@@ -40,17 +40,17 @@ def made_unlike(runs: Sequence[Path], labels: Sequence[str], is_varied: bool = F
         the nodes in runs of one seed; the data set's digest; files whose contents differ; sources.
     """
     known = {label: _Origin(run) for label, run in zip(labels, runs, strict=True)}
-    found = [] if is_varied else [*_data_keys(known), *_samples(known), *_inputs(known)]
+    sentences = [] if is_varied else [*_data_keys(known), *_samples(known), *_inputs(known)]
     described = {label: one.data.get("sha256") for label, one in known.items()}
-    found += _differing_values("arrays given as data differ: sha256", described, is_set=True)
+    sentences += _differing_values("arrays given as data differ: sha256", described, is_set=True)
     for sort, what in _FILES.items() if is_varied else list(_FILES.items())[1:]:
-        found += _contents(known, sort, what, is_varied)
+        sentences += _contents(known, sort, what, is_varied)
     sources = {label: one.environment.get("netsim_sources_sha256") for label, one in known.items()}
     count = len(set(sources.values()))
-    found += _differing_values(
+    sentences += _differing_values(
         f"played by {count} different sources of netsim: netsim_sources_sha256", sources
     )
-    return found
+    return sentences
 
 
 def changed_in(
@@ -138,15 +138,13 @@ class _Origin:
 
     def __init__(self, run: Path) -> None:
         self.run, self.environment = run, run_folder.environment(run)
-        data = self.environment.get("data")
-        self.data: Mapping[str, Any] = data if isinstance(data, Mapping) else {}
+        self.data: Mapping[str, Any] = self.environment.get("data", {})
 
     def files(self, sort: str) -> Iterator[tuple[str, str]]:
         """Yield path and digest of each file of a sort."""
-        entries = self.environment.get(sort)
-        for entry in entries if isinstance(entries, list) else ():
-            if isinstance(entry, Mapping) and {"file", "sha256"} <= entry.keys():
-                yield str(entry["file"]), str(entry["sha256"])
+        for entry in self.environment.get(sort, ()):
+            if {"file", "sha256"} <= entry.keys():
+                yield entry["file"], entry["sha256"]
 
 
 def _data_keys(known: Mapping[str, _Origin]) -> list[str]:
@@ -160,19 +158,17 @@ def _data_keys(known: Mapping[str, _Origin]) -> list[str]:
             continue
         tables[label] = dict(leaves({"data": data}))
     keys = dict.fromkeys(key for table in tables.values() for key in table)
-    found: list[str] = []
+    differing: list[str] = []
     for key in keys:
-        found += _differing_values(
+        differing += _differing_values(
             f"[data] {key.removeprefix('data.')} differs:",
             {label: table.get(key) for label, table in tables.items()},
         )
-    named = [*found[:NAMED], *([f"and {len(found) - NAMED} more keys of [data]"] * _over(found))]
+    named = differing[:NAMED]
+    if len(differing) > NAMED:
+        named.append(f"and {len(differing) - NAMED} more keys of [data]")
     some_have_it = any((one.run / "scenario.toml").exists() for one in known.values())
     return [*(unread if len(known) > 1 and some_have_it else []), *named]
-
-
-def _over(found: Sequence[str]) -> int:
-    return int(len(found) > NAMED)
 
 
 def _samples(known: Mapping[str, _Origin]) -> list[str]:
@@ -235,14 +231,8 @@ def _contents(known: Mapping[str, _Origin], sort: str, what: str, is_varied: boo
 def _differing_values(what: str, values: Mapping[str, Any], is_set: bool = False) -> list[str]:
     """A sentence with the values that differ, each with a run that has it; none where all agree.
 
-    Parameters
-    ----------
-    what : str
-        Its beginning.
-    values : mapping of str to object
-        By the label of a run.
-    is_set : bool
-        Whether a run without a value is left out.
+    `what`: its beginning. `values`: by the label of a run. `is_set`: whether a run without a value
+    is left out.
     """
     runs: dict[str, list[str]] = {}
     for label, value in values.items():

@@ -87,12 +87,8 @@ MOST_RATIO = 1.5
 def unequal_steps(steps: Mapping[str, float], what: str) -> str | None:
     """A warning where the most local steps are more than `MOST_RATIO` times the fewest.
 
-    Parameters
-    ----------
-    steps : mapping of str to float
-        Local steps by method; those with none are left out.
-    what : str
-        What they are, such as `local steps in all`.
+    `steps`: local steps by method; those with none are left out. `what`: what they are, such as
+    `local steps in all`.
     """
     trained = {label: n for label, n in steps.items() if n > 0}
     if len(trained) < 2:
@@ -125,25 +121,20 @@ def warnings_of(folders: Sequence[Path]) -> list[str]:
     """
     assumed = {folder: _assumed(folder) for folder in folders}
     common = [text for text in assumed[folders[0]] if all(text in a for a in assumed.values())]
-    found = list(common)
+    warnings = list(common)
     for folder, texts in assumed.items():
         algorithm = run_folder.summary(folder).get("algorithm", folder.name)
-        found += [f"{algorithm}: {text}" for text in texts if text not in common]
+        warnings += [f"{algorithm}: {text}" for text in texts if text not in common]
     for folder in folders:
-        found += _own_warnings(folder)
+        warnings += _own_warnings(folder)
     unequal = unequal_steps_of([run_folder.summary(folder) for folder in folders])
-    return list(dict.fromkeys([*found, *([unequal] if unequal else [])]))
+    return list(dict.fromkeys([*warnings, *([unequal] if unequal else [])]))
 
 
 def warned_in(sweep: Path, runs: Sequence[Path]) -> list[str]:
     """Warnings of a sweep's runs, each with how many have it, be it with other numbers.
 
-    Parameters
-    ----------
-    sweep : Path
-        Its folder.
-    runs : sequence of Path
-        Folders `LABEL/seed-N/METHOD` in it, of runs that have ended.
+    `runs`: folders `LABEL/seed-N/METHOD` in it, of runs that have ended.
     """
     methods: dict[Path, list[Path]] = {}
     for run in runs:
@@ -152,13 +143,13 @@ def warned_in(sweep: Path, runs: Sequence[Path]) -> list[str]:
     for folder, together in methods.items():
         for text in warnings_of(together):
             alike.setdefault(_NUMBER.sub("0", text), {}).setdefault(folder, text)
-    found = []
+    sentences = []
     for texts in alike.values():
         first, text = next(iter(texts.items()))
         is_of_all = len(texts) == len(methods) and len(set(texts.values())) == 1
         where = "" if is_of_all else f", such as {one_line(first.relative_to(sweep))}"
-        found.append(f"in {len(texts)} of {len(methods)} runs{where}: {text}")
-    return found
+        sentences.append(f"in {len(texts)} of {len(methods)} runs{where}: {text}")
+    return sentences
 
 
 def _assumed(folder: Path) -> list[str]:
@@ -171,28 +162,28 @@ def _assumed(folder: Path) -> list[str]:
 def _own_warnings(folder: Path) -> list[str]:
     summary, environment = run_folder.summary(folder), run_folder.environment(folder)
     algorithm = summary.get("algorithm", folder.name)
-    found = [
+    warnings = [
         f"{algorithm}: {subject} ran node after node: {reason}"
         for subject, reason in summary.get("engine", {}).get("one_by_one", {}).items()
     ]
     graph = summary.get("topology", {})
     if graph.get("components", 0) > 1:
-        found.append(
+        warnings.append(
             f"{algorithm}: the topology is not connected: {graph['components']} "
             f"components, the largest of {graph.get('largest_component')} of "
             f"{summary.get('nodes')} nodes, {graph.get('isolated_nodes')} nodes without neighbours"
         )
-    found += [
+    warnings += [
         f"{algorithm}: {', '.join(change['unread'])}: no process has read it since the "
         f"change at {change['at_s']:g} s, which had no effect"
         for change in summary.get("changes", ())
         if change.get("unread") and "at_s" in change
     ]
-    found += [f"{algorithm}: {text}" for text in _went_on_with_others(environment)]
-    found += [f"{algorithm}: {warning}" for warning in summary.get("warnings", ())]
+    warnings += [f"{algorithm}: {text}" for text in _went_on_with_others(environment)]
+    warnings += [f"{algorithm}: {warning}" for warning in summary.get("warnings", ())]
     if text := divergence(summary):
-        found.append(f"{algorithm}: {text}")
-    return found
+        warnings.append(f"{algorithm}: {text}")
+    return warnings
 
 
 _MADE_OF = {
@@ -207,8 +198,6 @@ def _went_on_with_others(environment: Mapping[str, Any]) -> Iterator[str]:
     """Name the times at which a run went on with other files than it was begun with."""
     before = {sort: [file["sha256"] for file in environment.get(sort, ())] for sort in _MADE_OF}
     for resumed in environment.get("resumed", ()):
-        if not isinstance(resumed, Mapping):
-            continue
         for sort, what in _MADE_OF.items():
             now = resumed.get(sort, before[sort])
             if now != before[sort]:

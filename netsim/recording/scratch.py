@@ -21,11 +21,8 @@ except ImportError:  # Windows: folders of killed processes stay
 class ScratchFolder:
     """A folder below the system's temporary one, for a `with` block or until `remove`.
 
-    Parameters
-    ----------
-    purpose : str
-        Word in its name, `netsim-PURPOSE-...`. Folders of the same purpose that killed processes
-        of this user left are removed first.
+    `purpose`: word in its name, `netsim-PURPOSE-...`. Folders of the same purpose that killed
+    processes of this user left are removed first.
 
     Attributes
     ----------

@@ -17,11 +17,7 @@ RESERVED_BYTES = 2048
 def write(folder: Path, status: Mapping[str, Any]) -> None:
     """Write `status.json` whole.
 
-    Parameters
-    ----------
-    folder : Path
-    status : mapping
-        `state` (`running`, `done`, `interrupted` or `failed`) and what else there is to tell.
+    `status`: `state` (`running`, `done`, `interrupted` or `failed`) and what else there is to tell.
 
     Raises
     ------
@@ -32,11 +28,6 @@ def write(folder: Path, status: Mapping[str, Any]) -> None:
 
 def write_at_any_cost(folder: Path, status: Mapping[str, Any]) -> bool:
     """Write `status.json`, over the bytes of the one that is there if the disk is full.
-
-    Parameters
-    ----------
-    folder, status
-        As `write` takes them.
 
     Returns
     -------

@@ -73,11 +73,7 @@ def summarise(
 def _late(t_s: NDArray[np.float64], metric: str) -> Iterator[str]:
     """Yield a sentence where means over nodes begin in the second half of the evaluations.
 
-    Parameters
-    ----------
-    t_s : array of float
-        Times of evaluation of a metric's headline rows, one a node.
-    metric : str
+    `t_s`: times of evaluation of a metric's headline rows, one a node.
     """
     times, counts = np.unique(t_s, return_counts=True)
     first = measured.complete_from(counts)
@@ -162,12 +158,8 @@ _STATES = {
 def left_out(path: Path, *, only_to_come: bool = False) -> list[str]:
     """Sentences on runs at `path` that have not ended, which `run_folders` leaves out.
 
-    Parameters
-    ----------
-    path : Path
-        Of a run, or of several: algorithms of its scenario that have not begun are told, too.
-    only_to_come : bool
-        Tell of these alone: what is shown has those that have begun.
+    `path`: of a run, or of several: algorithms of its scenario that have not begun are told, too.
+    `only_to_come`: tell of these alone: what is shown has those that have begun.
     """
     return [
         f"{one_line(folder)} is left out: {why}"
@@ -197,11 +189,11 @@ def _unfinished(path: Path) -> Iterator[tuple[Path, str]]:
 
 def labels(folders: list[Path], summaries: list[dict[str, Any]]) -> list[str]:
     """Return the labels of runs: by algorithm, else by path, shortened to their differences."""
-    found = [
+    names = [
         str(s.get("algorithm", folder.name)) for folder, s in zip(folders, summaries, strict=True)
     ]
-    if len(set(found)) == len(found):
-        return found
+    if len(set(names)) == len(names):
+        return names
     parts = [Path(os.path.realpath(folder)).parts for folder in folders]
     shared = 0
     while len({p[: shared + 1] for p in parts}) == 1 and shared < min(map(len, parts)):

@@ -261,10 +261,7 @@ _MEANINGS = {
 def meaning(name: str) -> str:
     """Definition of a measure; empty: its title says it.
 
-    Parameters
-    ----------
-    name : str
-        One of `MEASURES`.
+    `name`: one of `MEASURES`.
     """
     suffix = name.removeprefix("accuracy_").removeprefix("main_metric_")
     return MEASURES[name].about or _MEANINGS.get(suffix, "")
@@ -278,13 +275,7 @@ def _nodes_of(summary: Summary, key: str) -> list[Summary]:
 
 
 def divergence(summary: Summary) -> str:
-    """Sentence on the nodes whose models were not sound and on what that does to the numbers.
-
-    Parameters
-    ----------
-    summary : mapping
-        Of one run.
-    """
+    """Sentence on the nodes whose models were not sound and on what that does to the numbers."""
     broke, caught = (_nodes_of(summary, key) for key in ("diverged", "diverged_by_message"))
     sentences = []
     if broke:

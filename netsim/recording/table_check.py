@@ -1,6 +1,7 @@
 """The check of a table: that its columns are of the types and in the ranges that `schema` says."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -204,20 +205,15 @@ def _require(
         raise ScenarioError(f"{path}: column {name}, row {row}: {values[row]}: {must}")
 
 
-class refused:  # noqa: N801 - reads as a verb in a `with`
-    """Turns what reading a broken table raises into a ScenarioError that names the file."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _: object, problem: BaseException | None, __: object) -> None:
-        if isinstance(problem, ScenarioError):
-            return
-        if isinstance(problem, FileNotFoundError):
-            raise ScenarioError(f"{self._path}: is missing") from None
-        if isinstance(problem, (*BROKEN, TypeError, NotImplementedError)):
-            reason = one_line(problem)[:300]
-            raise ScenarioError(f"{self._path}: not a table of a run: {reason}") from None
+@contextmanager
+def refused(path: Path) -> Iterator[None]:
+    """Turn what reading a broken table raises into a ScenarioError that names the file."""
+    try:
+        yield
+    except ScenarioError:
+        raise
+    except FileNotFoundError:
+        raise ScenarioError(f"{path}: is missing") from None
+    except (*BROKEN, TypeError, NotImplementedError) as problem:
+        reason = one_line(problem)[:300]
+        raise ScenarioError(f"{path}: not a table of a run: {reason}") from None

@@ -126,10 +126,7 @@ class Fates:
 class Uses:
     """Counts and writes what became of messages with values that arrived.
 
-    Parameters
-    ----------
-    parts : Parts
-        Of `USE_COLUMNS`.
+    `parts`: of `USE_COLUMNS`.
 
     Attributes
     ----------
@@ -261,11 +258,7 @@ class Uses:
     def warnings(self, horizon_ns: int, servers: Collection[int] = ()) -> list[tuple[str, str]]:
         """Subjects and sentences of what arrived and was not used, once `end` has been called.
 
-        Parameters
-        ----------
-        horizon_ns : int
-        servers : collection of int
-            Nodes of role server.
+        `servers`: nodes of role server.
         """
         arrived, used, lost = sum(self.counts.values()), self.counts["used"], len(self._lost_ns)
         if not arrived and not lost:
@@ -286,12 +279,12 @@ class Uses:
                 f"of {arrived:,} messages with models or other values that arrived not one was "
                 f"used ({fates}): the measured models learned without them{_remedy(self.counts)}",
             )]  # fmt: skip
-        found = []
+        warnings = []
         first_ns, last_ns = self._longest_gap_ns
         in_vain = sum(first_ns < arrived_ns <= last_ns for arrived_ns in self._unused_ns)
         gone = sum(first_ns < lost_ns <= last_ns for lost_ns in self._lost_ns)
         if last_ns - first_ns >= horizon_ns / 5 and in_vain + gone >= len(self._receivers):
-            found.append((
+            warnings.append((
                 "long without use",
                 f"from {since:g} to {until:g} s, a fifth of the run or more, no model or other "
                 f"value was used: {in_vain:,} messages arrived in vain, {gone:,} were lost; of "
@@ -300,7 +293,7 @@ class Uses:
                 + (_remedy(self.counts) if in_vain else ""),
             ))  # fmt: skip
         elif self.counts["late"] >= 0.2 * arrived:
-            found.append((
+            warnings.append((
                 "messages late",
                 f"{self.counts['late']:,} of {arrived:,} messages that arrived came too late to be "
                 f"used{_remedy(self.counts)}",
@@ -309,12 +302,12 @@ class Uses:
         if without and len(without) < len(self._receivers):
             idle = without & set(servers)
             one = f"node {min(idle)}, a server," if idle else f"node {min(without)}"
-            found.append((
+            warnings.append((
                 "nodes that used none",
                 f"{len(without)} of {len(self._receivers)} nodes at which messages arrived used "
                 f"none of them ({one} is one)",
             ))  # fmt: skip
-        return found
+        return warnings
 
 
 _SAID = {

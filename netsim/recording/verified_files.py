@@ -7,12 +7,12 @@ are.
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import lru_cache
 from pathlib import Path
 
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import checksums
 from netsim.recording.parquet_parts import part_files
+from netsim.recording.whole_files import while_unchanged
 
 
 def parts_of(folder: Path, name: str) -> list[Path]:
@@ -43,16 +43,12 @@ def _is_in(name: str, table: str) -> bool:
 def _listed(folder: Path) -> Mapping[str, str] | None:
     """The list of a run's checksums; None where the run has not ended."""
     path = folder / checksums.NAME
-    if not path.is_file():
-        return None
-    stat = path.lstat()
-    return _read(folder, stat.st_ino, stat.st_mtime_ns, stat.st_size)
+    return _read(path) if path.is_file() else None
 
 
-@lru_cache(maxsize=64)
-def _read(folder: Path, *_: int) -> Mapping[str, str]:
-    """A list of checksums, read once as long as the file is the same."""
-    return checksums.read(folder)
+@while_unchanged
+def _read(path: Path) -> Mapping[str, str]:
+    return checksums.read(path.parent)
 
 
 _may_have_changed = ContextVar("whether files are read that others have put there", default=False)
@@ -87,10 +83,9 @@ def require_written(path: Path, name: str) -> None:
     if written is None:
         return
     try:
-        there = path.lstat()
+        digest = _sha256(path)
     except FileNotFoundError:
         raise ScenarioError(f"{one_line(path)}: {_missing(folder)}") from None
-    digest = _sha256(path, there.st_ino, there.st_mtime_ns, there.st_ctime_ns, there.st_size)
     if digest != written:
         raise ScenarioError(
             f"{one_line(path)}: is not what the run has written, as its checksum differs; put it "
@@ -101,11 +96,7 @@ def require_written(path: Path, name: str) -> None:
 def require_tables(folder: Path, names: Iterable[str]) -> None:
     """Refuse a run that has ended if one of its tables is not as it was written.
 
-    Parameters
-    ----------
-    folder : Path
-    names : iterable of str
-        Of `schema.TABLES`; tables that the run has not are left out.
+    `names`: of `schema.TABLES`; tables that the run has not are left out.
 
     Raises
     ------
@@ -116,7 +107,4 @@ def require_tables(folder: Path, names: Iterable[str]) -> None:
             require_written(path, f"{name}/{path.name}")
 
 
-@lru_cache(maxsize=4096)
-def _sha256(path: Path, *_: int) -> str:
-    """The SHA-256 of a file in hexadecimal digits, taken once as long as the file is the same."""
-    return checksums.sha256(path)
+_sha256 = while_unchanged(checksums.sha256)

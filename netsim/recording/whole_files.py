@@ -21,11 +21,14 @@ import shutil
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from netsim.errors import FolderError, ScenarioError, one_line
 from netsim.recording.folder_lock import require_held
+
+T = TypeVar("T")
 
 _KEPT = 100
 """Signs of a file's name that stand in that of its beginnings."""
@@ -87,11 +90,7 @@ class _Hashing(io.RawIOBase):
 def write_whole(path: Path, write: Callable[[io.RawIOBase], object]) -> str:
     """Let `write` fill a file beside `path`, then rename it, so that `path` is never incomplete.
 
-    Parameters
-    ----------
-    path : Path
-    write : callable
-        (file) -> anything; writes the bytes, one after the other: the file can't seek.
+    `write`: (file) -> anything; writes the bytes, one after the other: the file can't seek.
 
     Returns
     -------
@@ -187,10 +186,7 @@ def written_whole(path: Path) -> Iterator[Path]:
 
     Whatever goes wrong meanwhile leaves nothing behind.
 
-    Parameters
-    ----------
-    path : Path
-        Where nothing is. Its name is the end of the one that is given.
+    `path`: where nothing is. Its name is the end of the one that is given.
     """
     partial = path.with_name(f".{secrets.token_hex(4)}.partial-{path.name[-_KEPT:]}")
     try:
@@ -207,16 +203,16 @@ def written_whole(path: Path) -> Iterator[Path]:
 def place_problem(path: Path) -> str | None:
     """Reason why no file or folder can be made at a path, or None. Makes none."""
     try:
-        for above in path.absolute().parents:
+        for above in path.parents:
             try:
-                mode = above.stat().st_mode
+                if not stat.S_ISDIR(above.stat().st_mode):
+                    return f"cannot be created: {one_line(above)} is not a folder"
+                if os.access(above, os.W_OK | os.X_OK):
+                    break
+                above.stat()  # another process may have just removed it
             except (FileNotFoundError, NotADirectoryError):
                 continue
-            if not stat.S_ISDIR(mode):
-                return f"cannot be created: {one_line(above)} is not a folder"
-            if not os.access(above, os.W_OK | os.X_OK):
-                return f"cannot be written: no permission to write in {one_line(above)}"
-            break
+            return f"cannot be written: no permission in {one_line(above)}"
         with suppress(FileNotFoundError, NotADirectoryError):
             path.lstat()  # a name that is too long is none
     except OSError as error:
@@ -247,6 +243,17 @@ def sync_names(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def while_unchanged(of_file: Callable[[Path], T]) -> Callable[[Path], T]:
+    """Remember what a function of a file has given, for as long as the file is the same."""
+    kept = lru_cache(4096)(lambda path, *_: of_file(path))
+
+    def known(path: Path) -> T:
+        stat = path.lstat()
+        return kept(path, stat.st_ino, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size)
+
+    return known
 
 
 def sha256_of(text: str) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from netsim.campaign.grid import Job, Outcome, Point
-from netsim.campaign.pool import TRIES, Ended, Grid, Lost, Progress, Started, play_all
+from netsim.campaign.pool import TRIES, Grid, Lost, Progress, Started, play_all
 from netsim.scenario.draft import Draft
 
 
@@ -36,12 +36,12 @@ class Workers:
             self.under_way.insert(0, job)
             raise KeyboardInterrupt
         yield Progress(job, 1.0, 2.0)
-        yield Lost(job, word) if word != "done" else Ended(Outcome(job))
+        yield Lost(job, word) if word != "done" else Outcome(job)
 
     def stop(self):
         for job in self.under_way:
             done = self._script.get(job.seed, ["done"])[0] == "done"
-            yield Ended(Outcome(job)) if done else Lost(job, "stopped")
+            yield Outcome(job) if done else Lost(job, "stopped")
 
     def close(self):
         self.closed = True
@@ -85,15 +85,13 @@ def test_a_run_whose_process_is_killed_is_played_again_and_the_others_go_on():
     assert sorted(o.job.seed for o in watcher.ended_runs) == list(range(6))
     assert not any(o.problem for o in watcher.ended_runs)
     assert watcher.lost == [(1, "killed"), (3, "killed"), (3, "ended")]
-    tries = {o.job.seed: o.tries for o in watcher.ended_runs if o.tries}
-    assert tries == {1: ("killed",), 3: ("killed", "ended")}
 
 
 def test_a_run_that_kills_its_process_every_time_is_given_up():
     watcher = play(Workers(2, {1: ["killed"] * 9}))
     (failed,) = (o for o in watcher.ended_runs if o.problem)
     assert failed.problem == f"p, seed 1: killed, {TRIES} times"
-    assert len(failed.tries) == TRIES
+    assert len(watcher.lost) == TRIES - 1
     assert len(watcher.ended_runs) == 6
 
 
@@ -119,9 +117,9 @@ def test_a_stop_that_is_asked_for_begins_no_run():
 
 def test_a_job_and_its_outcome_survive_the_way_between_processes():
     sent = job(3)
-    outcome = Outcome(sent, "problem", True, ("killed",), False)
+    outcome = Outcome(sent, "problem", True, False)
     here, there = Pipe()
     with here, there:
-        for thing in (sent, Ended(outcome)):
+        for thing in (sent, outcome):
             here.send(thing)
             assert there.recv() == thing

@@ -220,8 +220,8 @@ def test_a_lock_is_waited_for_while_its_process_ends(tmp_path, monkeypatch):
             raise FolderBusyError("in use")
 
     monkeypatch.setattr(folder_lock, "acquire", acquire)
-    sweep_folder.lock(tmp_path)
-    assert len(tries) == 3
+    with sweep_folder.locked(tmp_path):
+        assert len(tries) == 3
 
 
 def test_a_lock_is_not_waited_for_for_ever(tmp_path, monkeypatch):
@@ -230,8 +230,8 @@ def test_a_lock_is_not_waited_for_for_ever(tmp_path, monkeypatch):
 
     monkeypatch.setattr(sweep_folder, "PATIENCE_S", 0.0)
     monkeypatch.setattr(folder_lock, "acquire", acquire)
-    with pytest.raises(FolderBusyError):
-        sweep_folder.lock(tmp_path)
+    with pytest.raises(FolderBusyError), sweep_folder.locked(tmp_path):
+        pass
 
 
 @pytest.mark.parametrize("sources", ["aaaa", "aaab", "aabb", "abcd"])

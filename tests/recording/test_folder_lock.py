@@ -128,17 +128,6 @@ def test_a_dead_process_lock_is_replaced_only_by_what_may(dead):
     assert names(dead) == []
 
 
-def test_a_lock_that_an_earlier_release_left_names_its_process(tmp_path):
-    content = {"pid": 7, "host": "far", "machine": "", "started": "1", "token": "abc"}
-    (tmp_path / ".lock-3").write_text(json.dumps(content))
-    assert folder_lock.left_by(tmp_path) == folder_lock.Holder(7, "far")
-    with pytest.raises(FolderBusyError, match="was left by process 7 on far"):
-        folder_lock.acquire(tmp_path)
-    with folder_lock.held(tmp_path, take_over=True) as replaced:
-        assert replaced.host == "far"
-    assert names(tmp_path) == []
-
-
 @pytest.mark.parametrize("text", ["", '{"pid"', '{"pid": 1e999, "host": []}', "[" * 4000])
 def test_a_damaged_name_is_an_unknown_process(tmp_path, text):
     (tmp_path / ".lock-by").write_text(text)

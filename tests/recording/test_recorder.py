@@ -148,10 +148,11 @@ def test_a_checkpoint_leaves_readable_parts_and_the_same_fingerprint(tmp_path):
     send(recorder, 4)
     recorder.checkpoint()
     assert not list((tmp_path / "messages").iterdir())
-    recorder.checkpoint(every_s=0.0)
+    recorder.write_every_s = 0.0
+    recorder.checkpoint()
     assert len(pd.read_parquet(tmp_path / "messages")) == 4
     recorder.wake(4 * S, 0, 7, "woke")
-    recorder.checkpoint(every_s=0.0)
+    recorder.checkpoint()
     send(recorder, 3, 4, outcome="outage", kind="Hello")
     recorder.job(7 * S, 1, 20)
     send(recorder, 1, 7, outcome="off", air=NO_AIR)

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from netsim.errors import ScenarioError, printable
-from netsim.recording import checksums, forms, run_folder
+from netsim.recording import checksums, json_files, run_folder
 from netsim.recording.recorder import Recorder
 from netsim.recording.schema import NODE_COLUMNS, TABLES
 from netsim.recording.uses import Fates
@@ -344,10 +344,10 @@ def test_a_run_that_is_under_way_may_have_any_parts(run):
     assert not run_folder.has(run, "messages")
 
 
-@pytest.mark.parametrize("form", [forms.WHOLE, forms.NUMBER])
+@pytest.mark.parametrize("form", [json_files.WHOLE, json_files.NUMBER])
 def test_every_whole_number_that_a_key_takes_is_read(form):
     """A seed of 2^63 - 1 is one."""
     for value in (MOST, -MOST):
-        forms.require_form("summary.json", "seed", value, form)
+        json_files.require_form("summary.json", "seed", value, form)
     with pytest.raises(ScenarioError, match=r"summary.json: seed: is 9223372036854775808, must be"):
-        forms.require_form("summary.json", "seed", MOST + 1, form)
+        json_files.require_form("summary.json", "seed", MOST + 1, form)

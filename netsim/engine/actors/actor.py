@@ -37,20 +37,11 @@ from netsim.world.memory import of_actor
 
 
 class Value(NamedTuple):
-    """A value on its way.
-
-    Attributes
-    ----------
-    tensor : torch.Tensor
-    layout : int
-        Number of its layout if it is a model, else `NOWHERE`.
-    columns : Columns or None
-        Those of a model that these are; None for all.
-    """
+    """A value on its way."""
 
     tensor: Tensor
-    layout: int
-    columns: Columns | None = None
+    layout: int  # number of its layout if it is a model, else `NOWHERE`
+    columns: Columns | None = None  # those of a model that these are; None for all
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel as an array, which is not copied on its way as the bytes of a tensor are."""
@@ -100,19 +91,10 @@ Values = dict[int, Value]
 
 
 class Failure(NamedTuple):
-    """An error that ended a level.
+    """An error that ended a level."""
 
-    Attributes
-    ----------
-    position : int
-        Of the job that failed; -1: of none alone.
-    kind : str
-        Name of the error's class.
-    message : str
-    """
-
-    position: int
-    kind: str
+    position: int  # of the job that failed; -1: of none alone
+    kind: str  # name of the error's class
     message: str
 
     @classmethod
@@ -134,86 +116,39 @@ class Failure(NamedTuple):
 
 
 class Kit(NamedTuple):
-    """All that an actor is made from.
+    """All that an actor is made from."""
 
-    Attributes
-    ----------
-    scenario : str
-        As a run folder holds it: of one algorithm.
-    algorithm : str
-        Its name.
-    sources : list of (str, dict of str to bytes)
-        The private package of each folder of the user's own components, and its files by name.
-    data : str or None
-        The folder of data sets.
-    nodes : tuple of int
-        Those of its shard.
-    threads : int
-    chosen : list of Choice
-        The routes of the world's models, each once in their order.
-    made_with : dict of str to str
-        Versions of the event loop's machine, which an actor's has to have.
-    """
-
-    scenario: str
-    algorithm: str
+    scenario: str  # as a run folder holds it: of one algorithm
+    algorithm: str  # its name
+    # the private package of each folder of the user's own components, and its files by name
     sources: list[tuple[str, dict[str, bytes]]]
-    data: str | None
-    nodes: tuple[int, ...]
+    data: str | None  # the folder of data sets
+    nodes: tuple[int, ...]  # those of its shard
     threads: int
-    chosen: list[Choice]
-    made_with: dict[str, str]
+    chosen: list[Choice]  # the routes of the world's models, each once in their order
+    made_with: dict[str, str]  # versions of the event loop's machine, which an actor's has to have
 
 
 class Note(NamedTuple):
-    """Outcome of trainings in sums of parameters; see `learning.divergence.Divergences.note`.
+    """Outcome of trainings in sums of parameters; see `learning.divergence.Divergences.note`."""
 
-    Attributes
-    ----------
-    jobs : list of int
-        Positions in the level.
-    after : list of float
-        Sums of parameters.
-    before : list of float or None
-        None where all of `after` are sound.
-    """
-
-    jobs: list[int]
-    after: list[float]
-    before: list[float] | None
+    jobs: list[int]  # positions in the level
+    after: list[float]  # sums of parameters
+    before: list[float] | None  # None where all of `after` are sound
 
 
 class Reply(NamedTuple):
-    """Outcome of a level.
-
-    Attributes
-    ----------
-    notes : list of Note
-    one_by_one : dict of str to str
-        What could not run in groups, and why.
-    ways : dict of str to str
-        How each sort of jobs was computed.
-    drew : list of str
-        Global generators that jobs have drawn from.
-    failed : Failure or None
-    """
+    """Outcome of a level."""
 
     notes: list[Note]
-    one_by_one: dict[str, str]
-    ways: dict[str, str]
-    drew: list[str]
+    one_by_one: dict[str, str]  # what could not run in groups, and why
+    ways: dict[str, str]  # how each sort of jobs was computed
+    drew: list[str]  # global generators that jobs have drawn from
     failed: Failure | None
 
 
 class About(NamedTuple):
-    """An actor in words, for the record of a run.
-
-    Attributes
-    ----------
-    host : str
-    process : int
-    processor : str
-    """
+    """An actor in words, for the record of a run."""
 
     host: str
     process: int
@@ -221,26 +156,14 @@ class About(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """Memory and processor time of an actor.
-
-    Attributes
-    ----------
-    host : str
-    models_bytes : int
-        Most that its models took at a time, in memory and on the disk.
-    spilled_bytes : int
-        Disk that it took for them.
-    resident_bytes : int or None
-        Most memory that its process took; None where the system does not say.
-    cpu_s : float
-        Processor time of its jobs.
-    """
+    """Memory and processor time of an actor."""
 
     host: str
-    models_bytes: int
-    spilled_bytes: int
+    models_bytes: int  # most that its models took at a time, in memory and on the disk
+    spilled_bytes: int  # disk that it took for them
+    # most memory that its process took; None where the system does not say
     resident_bytes: int | None
-    cpu_s: float
+    cpu_s: float  # processor time of its jobs
 
 
 class AbsentError(Exception):
@@ -250,11 +173,7 @@ class AbsentError(Exception):
 def _read(kit: Kit, folder: Path) -> tuple[Scenario, dict[str, str]]:
     """The scenario of a kit, and what the private packages of users' folders are called here.
 
-    Parameters
-    ----------
-    kit : Kit
-    folder : Path
-        Where its files may be written for a while.
+    `folder`: where its files may be written for a while.
     """
     packages, folders = {}, []
     for package, files in kit.sources:
@@ -333,7 +252,7 @@ class ShardActor:
         packed : sequence of PackedJob
         gone : sequence of int
             Values that nobody needs any more.
-        moved : dict of int to Value
+        *moved : dict of int to Value
             Rows of other actors that the jobs read; let go of when they have run.
         """
         self._let_go(gone)
@@ -372,12 +291,8 @@ class ShardActor:
     def give(self, asked: Mapping[int, Columns | None], gone: Sequence[int] = ()) -> Values:
         """Values by number, as they are: who is given them gets copies.
 
-        Parameters
-        ----------
-        asked : mapping of int to (Columns or None)
-            Columns that are needed of each; None for all.
-        gone : sequence of int
-            Values that nobody needs any more.
+        `asked`: columns that are needed of each; None for all. `gone`: values that nobody needs any
+        more.
         """
         self._let_go(gone)
         return {n: self._value(self._held(n, {}), columns) for n, columns in asked.items()}
@@ -407,11 +322,7 @@ class ShardActor:
     def keep(self, values: Values, optimizers: Sequence[Optimizer] = ()) -> None:
         """Take over values, by number, that no job of this actor computes.
 
-        Parameters
-        ----------
-        values : dict of int to Value
-        optimizers : sequence of Optimizer
-            Those that the actor does not know yet.
+        `optimizers`: those that the actor does not know yet.
         """
         self._unpacker.optimizers += optimizers
         self._values.update({n: self._cell(value) for n, value in values.items()})
@@ -425,9 +336,7 @@ class ShardActor:
         ----------
         asked : sequence of (Input, (n_i,) int64)
             A model, and its samples.
-        gone : sequence of int
-            Values that nobody needs any more.
-        moved : dict of int to Value
+        gone, *moved
             As of `run`.
 
         Returns
@@ -480,12 +389,7 @@ class ShardActor:
     def _note(self, jobs: Sequence[Job[Any]], after: Tensor, before: Tensor | None) -> None:
         """Keep what a training ended with for the event loop, which knows where values come from.
 
-        Parameters
-        ----------
-        jobs : sequence of Job
-            Some may be samples by which backends are compared: nobody asks for those.
-        after : (n,) torch.Tensor
-        before : (n,) torch.Tensor or None
+        Some of the jobs may be samples by which backends are compared: nobody asks for those.
         """
         ours = [i for i, job in enumerate(jobs) if id(job) in self._positions]
         if not ours:

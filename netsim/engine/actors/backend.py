@@ -320,14 +320,8 @@ class Actors:
     ) -> None:
         """Send a level to the actors.
 
-        Parameters
-        ----------
-        packed : mapping of int to sequence of PackedJob
-            By actor.
-        jobs : mapping of int to sequence of Job
-            The same ones; none of jobs that run again.
-        is_again : bool
-            Whether these jobs are kept already.
+        `packed`: by actor. `jobs`: the same ones; none of jobs that run again. `is_again`: whether
+        these jobs are kept already.
         """
         reads = {a: merged(i for job in some for i in job.inputs) for a, some in packed.items()}
         sizes = {actor: self._foreign_bytes(actor, some) for actor, some in reads.items()}
@@ -381,10 +375,7 @@ class Actors:
     def _moved(self, reads: Mapping[int, Reads]) -> dict[int, list[Handle]]:
         """Begin the moves of rows from one actor to others, before anything waits for them.
 
-        Parameters
-        ----------
-        reads : mapping of int to dict
-            What is read at each actor.
+        `reads`: what is read at each actor.
         """
         moved: dict[int, list[Handle]] = {}
         readers: dict[tuple[int, Columns | None], set[int]] = defaultdict(set)
@@ -482,11 +473,6 @@ class Actors:
 
     def _recover(self, loss: LostError) -> None:
         """Begin actors anew that are gone, and compute again what was lost with them.
-
-        Parameters
-        ----------
-        loss : LostError
-            That told of it.
 
         Raises
         ------

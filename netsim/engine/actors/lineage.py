@@ -126,12 +126,8 @@ class Lineage:
     def snapshot(self, parts: Iterable[Values], alive: Callable[[int], bool]) -> None:
         """Write down values, after which the jobs until now are forgotten.
 
-        Parameters
-        ----------
-        parts : iterable of dict of int to Value
-            All values that somebody holds, in parts that fit in memory.
-        alive : callable
-            (number) -> whether somebody holds a value that was given.
+        `parts`: all values that somebody holds, in parts that fit in memory. `alive`: (number) ->
+        whether somebody holds a value that was given.
         """
         began_s = time.monotonic()
         saved: dict[int, _Place] = {}

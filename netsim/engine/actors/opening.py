@@ -69,12 +69,7 @@ def with_actors(
 def homes_of(sizes: Sequence[int], actors: int) -> list[int]:
     """The actor of each node: neighbours in number together, actors with about as much to do.
 
-    Parameters
-    ----------
-    sizes : sequence of int
-        Values of each node's model.
-    actors : int
-        At most so many, and no more than nodes.
+    `sizes`: values of each node's model. `actors`: at most so many, and no more than nodes.
     """
     count, total, before = min(actors, len(sizes)), sum(sizes), 0
     found = []

@@ -37,20 +37,11 @@ class Output(NamedTuple):
 
 
 class PackedJob(NamedTuple):
-    """One job; see `netsim.learning.jobs.Job`.
-
-    Attributes
-    ----------
-    node, time_ns : int
-    work : bytes
-        As `Packer.work` gives it.
-    inputs : tuple of Input
-    outputs : tuple of Output
-    """
+    """One job; see `netsim.learning.jobs.Job`."""
 
     node: int
     time_ns: int
-    work: bytes
+    work: bytes  # as `Packer.work` gives it
     inputs: tuple[Input, ...]
     outputs: tuple[Output, ...]
 
@@ -58,10 +49,7 @@ class PackedJob(NamedTuple):
 class Packer:
     """Packs the work of jobs.
 
-    Parameters
-    ----------
-    layouts : sequence of Architecture
-        Of the world's models, in its order.
+    `layouts`: of the world's models, in its order.
 
     Attributes
     ----------
@@ -112,12 +100,8 @@ class Packer:
 class Unpacker:
     """Reads what a `Packer` has packed.
 
-    Parameters
-    ----------
-    layouts : sequence of Architecture
-        Of this process' world, in the same order.
-    packages : mapping of str to str
-        The private packages of users' folders here, by what the packer calls them.
+    `layouts`: of this process' world, in the same order. `packages`: the private packages of users'
+    folders here, by what the packer calls them.
     """
 
     def __init__(self, layouts: Sequence[Architecture], packages: Mapping[str, str]) -> None:

@@ -37,14 +37,7 @@ class LostError(Exception):
 
 
 def given_up(tries: int, last: LostError | None) -> ComputeError:
-    """Return the error of a run whose actors are lost again and again.
-
-    Parameters
-    ----------
-    tries : int
-    last : LostError or None
-        Of which the beginning is told.
-    """
+    """Return the error of a run whose actors are lost again and again, with the last loss."""
     return ComputeError(
         f"actors were lost {tries} times in a row, perhaps for want of memory; netsim resume goes "
         f"on from the last checkpoint; the last time: {one_line(str(last)[:TOLD])}"
@@ -54,12 +47,8 @@ def given_up(tries: int, last: LostError | None) -> ComputeError:
 class RayPool:
     """The actors of a run, by number; each is made from a kit.
 
-    Parameters
-    ----------
-    kits : sequence of Kit
-        One an actor.
-    cpus, gpus : float
-        What an actor takes of its machine; fractions are allowed.
+    `kits`: one an actor. `cpus` and `gpus`: what an actor takes of its machine; fractions are
+    allowed.
 
     Attributes
     ----------
@@ -97,12 +86,7 @@ class RayPool:
     def _wait_for_start(self, number: int, call: Handle) -> About:
         """An actor in words, once it has begun; one that dies meanwhile is begun anew.
 
-        Parameters
-        ----------
-        number : int
-            Of the actor.
-        call : Handle
-            Of its first call.
+        `call`: its first.
 
         Raises
         ------

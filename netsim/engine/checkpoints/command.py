@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -16,27 +16,16 @@ MOST_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class Command:
-    """Command that began a run.
+    """Command that began a run."""
 
-    Attributes
-    ----------
-    sub_folders : bool
-        Whether each algorithm has a folder of its own.
-    timing_only : bool
-        Without tensor work.
-    figures, report : bool
-        Whether figures and a page are drawn at its end.
-    agent : bool
-        Whether an agent of the caller's takes decisions, which only the caller has.
-    fork : dict or None
-        Of a fork: `original`, the folder of its run, `at_s` and `set`, the change.
-    """
-
-    sub_folders: bool
-    timing_only: bool = False
+    sub_folders: bool  # whether each algorithm has a folder of its own
+    timing_only: bool = False  # without tensor work
+    # whether figures and a page are drawn at its end
     figures: bool = True
     report: bool = True
+    # whether an agent of the caller's takes decisions, which only the caller has
     agent: bool = False
+    # of a fork: `original`, the folder of its run, `at_s` and `set`, the change
     fork: Mapping[str, Any] | None = None
 
     def write(self, run_folder: Path) -> None:
@@ -56,10 +45,7 @@ class Command:
         """
         try:
             found = json_file(run_folder / FOLDER / FILE, most_bytes=MOST_BYTES)
-            figures, report = found.get("figures", True), found.get("report", True)
-            agent = bool(found.get("agent", False))
-            fork = found.get("fork")
-            return cls(found["sub_folders"], found["timing_only"], figures, report, agent, fork)
+            return cls(**{one.name: found[one.name] for one in fields(cls)})
         except (FileNotFoundError, KeyError):
             of_one = ("environment.json", "status.json", f"{FOLDER}/checkpoint-*.json")
             return cls(sub_folders=not any(any(run_folder.glob(name)) for name in of_one))

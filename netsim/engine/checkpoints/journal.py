@@ -62,63 +62,33 @@ ENDED = "ended.json"
 
 
 class Found(NamedTuple):
-    """Contents of a journal.
+    """Contents of a journal."""
 
-    Attributes
-    ----------
-    checkpoint : Checkpoint or None
-        The newest one that is whole.
-    numbers : (n,) float64
-        What `node.value` had given by then.
-    damaged : list of str
-        What is wrong with newer ones.
-    """
-
-    checkpoint: Checkpoint | None
-    numbers: np.ndarray
-    damaged: list[str]
+    checkpoint: Checkpoint | None  # the newest one that is whole
+    numbers: np.ndarray  # (n,) float64: what `node.value` had given by then
+    damaged: list[str]  # what is wrong with newer ones
 
 
 class Kept(NamedTuple):
-    """The scenario that is played.
+    """The scenario that is played."""
 
-    Attributes
-    ----------
-    text : str
-        As `scenario.toml` holds it.
-    instead_of : tuple of str
-        Checksums of what users had written there, which has become changes of this one.
-    tables : dict
-        What the text says.
-    """
-
-    text: str
+    text: str  # as `scenario.toml` holds it
+    # checksums of what users had written there, which has become changes of this one
     instead_of: tuple[str, ...]
-    tables: dict[str, Any]
+    tables: dict[str, Any]  # what the text says
 
 
 class Ended(NamedTuple):
-    """A run all of whose events have happened.
+    """A run all of whose events have happened."""
 
-    Attributes
-    ----------
-    virtual_s : float
-        How far it came.
-    written : dict of str to str
-        SHA-256 of each of its files, by name, as it was written.
-    """
-
-    virtual_s: float
-    written: Digests
+    virtual_s: float  # how far it came
+    written: Digests  # SHA-256 of each of its files, by name, as it was written
 
 
 class Journal:
     """The journal of one run.
 
-    Parameters
-    ----------
-    folder : Path
-        Of the run. Nothing is created in it before the first checkpoint.
+    `folder`: of the run. Nothing is created in it before the first checkpoint.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -221,12 +191,8 @@ class Journal:
     def keep_scenario(self, text: str, instead_of: Sequence[str] = ()) -> None:
         """Keep the scenario that is played.
 
-        Parameters
-        ----------
-        text : str
-            As `scenario.toml` holds it.
-        instead_of : sequence of str
-            Checksums of what users had written into `scenario.toml` meanwhile.
+        `text`: as `scenario.toml` holds it. `instead_of`: checksums of what users had written into
+        `scenario.toml` meanwhile.
         """
         make_folder(self.folder, above=False)
         found = {"scenario": text, "instead_of": list(instead_of)}
@@ -272,11 +238,6 @@ class Journal:
 
         Whatever was written later is moved into a folder `set_aside-N`, the summary first: it is of
         a run all of whose tables are there.
-
-        Parameters
-        ----------
-        checkpoint : Checkpoint or None
-            None: from the beginning.
 
         Returns
         -------

@@ -54,13 +54,7 @@ class CheckpointReplay:
         self.for_scheduler = Replay(numbers, {*checkpoint.pending, *checkpoint.again})
 
     def events_until_look(self, events: int, evaluations: int) -> int:
-        """Return the number of events until the next look; 0: the checkpoint is reached.
-
-        Parameters
-        ----------
-        events, evaluations : int
-            How many there have been.
-        """
+        """Return the number of events until the next look; 0: the checkpoint is reached."""
         then = self.checkpoint.moment
         if events == then.events:
             return 0 if evaluations == then.evaluations else 1

@@ -34,22 +34,7 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Observed:
-    """One run, as invariants look at it; nothing of it is changed.
-
-    Attributes
-    ----------
-    world : World
-    clock : Clock
-    recorder : Recorder
-    link : Link
-    availability : Availability
-    meter : EnergyMeter
-    parts : list of NodeInternals
-    scheduler : Scheduler
-    evaluator : Evaluator
-    mixes_to_one : bool
-        Whether the algorithm has declared that the weights it logs sum to one.
-    """
+    """One run, as invariants look at it; nothing of it is changed."""
 
     world: World
     clock: Clock
@@ -60,7 +45,7 @@ class Observed:
     parts: Sequence[NodeInternals]
     scheduler: Scheduler
     evaluator: Evaluator
-    mixes_to_one: bool
+    mixes_to_one: bool  # whether the algorithm has declared that the weights it logs sum to one
 
     @property
     def links(self) -> tuple[Link, ...]:
@@ -110,12 +95,7 @@ class Invariant:
         """
 
     def after(self, summary: Mapping[str, Any]) -> None:
-        """Check the end of every run.
-
-        Parameters
-        ----------
-        summary : mapping
-            What the summary will say.
+        """Check the end of every run, by what its summary will say.
 
         Raises
         ------
@@ -149,43 +129,6 @@ class Invariant:
             f"invariant {name}: {where} at {to_s(now_ns):.9g} s: {what}: {found} against "
             f"{expected}; {self.remedy}"
         )
-
-
-class Checks:
-    """All invariants of one run.
-
-    Parameters
-    ----------
-    run : Observed
-    thorough : bool
-        Whether to check while the run goes on, too.
-    """
-
-    def __init__(self, run: Observed, thorough: bool) -> None:
-        self._run, self._thorough = run, thorough
-        self._invariants = [kind(run) for kind in kinds()]
-        if thorough:
-            for invariant in self._invariants:
-                invariant.watch()
-
-    def at_evaluation(self, now_ns: int) -> None:
-        """Check at an evaluation, where that was asked for."""
-        if self._thorough:
-            self._run.recorder.flush_messages()
-            for invariant in self._invariants:
-                invariant.at_evaluation(now_ns)
-
-    def after(self, summary: Mapping[str, Any]) -> None:
-        """Check at the end of the run."""
-        for invariant in self._invariants:
-            invariant.after(summary)
-
-    def left_behind(self) -> list[Callable[[], None]]:
-        """Return the checks to call when the run has been dropped."""
-        if not self._thorough:
-            return []
-        found = (invariant.left_behind() for invariant in self._invariants)
-        return [check for check in found if check is not None]
 
 
 def kinds() -> list[type[Invariant]]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from netsim.recording import run_folder
-from netsim.recording.forms import leaves
+from netsim.recording.json_files import leaves
 from netsim.recording.metrics import complete_from
 from netsim.recording.observers import EvaluationEvent, TrafficEvent
 from netsim.recording.parquet_parts import Rows
