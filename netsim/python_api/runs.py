@@ -23,12 +23,7 @@ from netsim.recording.summary import left_out, run_folders
 from netsim.registry import did_you_mean
 from netsim.views import explain
 from netsim.views.gathering import frames
-from netsim.views.gathering.comparison import (
-    SweepDesign,
-    compare_points,
-    run_rows,
-    tidy_rows,
-)
+from netsim.views.gathering.comparison import SweepDesign, tidy_rows
 from netsim.views.gathering.frames import Comparison
 from netsim.views.gathering.sweep_tables import SweepTables
 
@@ -364,6 +359,9 @@ class Sweep(Run):
         folders = [run.folder for run in self._opened()]
         return changed_in(self.folder, folders) + unmoved_in(self.design.points, folders)
 
+    def _swept(self) -> SweepTables:
+        return SweepTables(self.folder, self.design)
+
     @property
     def points(self) -> pd.DataFrame:
         """One row per point, algorithm and measure: `mean` over seeds, 95 % interval, difference.
@@ -372,7 +370,7 @@ class Sweep(Run):
         seeds that both have; the mean is over `seeds`.
         """
         names = {run.labels["algorithm"] for run in self._opened()}
-        found = pd.DataFrame(tidy_rows(compare_points(self.folder, self.design)))
+        found = pd.DataFrame(tidy_rows(self._swept().lines))
         return found[found["algorithm"].isin(names)].reset_index(drop=True)
 
     @property
@@ -385,7 +383,7 @@ class Sweep(Run):
         names = {run.labels["algorithm"] for run in self._opened()}
         rows = [
             {"point": point, "algorithm": algorithm, "seed": seed, **measures}
-            for point, algorithms in run_rows(self.folder, self.design).items()
+            for point, algorithms in self._swept().rows.items()
             for algorithm, seeds in algorithms.items()
             for seed, measures in seeds.items()
             if algorithm in names
@@ -395,7 +393,7 @@ class Sweep(Run):
     @property
     def plot(self) -> SweepPlots:
         """Figures: those of runs, and `sweep.plot.sweep()`."""
-        return SweepPlots(self._opened(), self.folder, self.design)
+        return SweepPlots(self._opened(), self._swept())
 
 
 def open_folder(folder: str | Path) -> Run:

@@ -29,7 +29,8 @@ def command(
         from netsim.recording.whole_files import require_place
         from netsim.views import differences
         from netsim.views.compare import table
-        from netsim.views.gathering import comparison
+        from netsim.views.gathering.comparison import tidy_rows
+        from netsim.views.gathering.sweep_tables import SweepTables
         from netsim.views.render.terminal import WrappedTable
 
         if csv is not None:
@@ -39,12 +40,11 @@ def command(
         if len(runs) == 1 and sweep_results.is_sweep(runs[0]):
             named = None if show is None else sweep_results.measures_named(show)
             design = sweep_results.design_of(runs[0], target, named, against)
-            lines = comparison.compare_points(runs[0], design)
-            measures = comparison.measures_to_show(lines, design.show)
-            shown = WrappedTable(differences.printed(lines, measures, design))
+            sweep = SweepTables(runs[0], design)
+            shown = WrappedTable(differences.printed(sweep))
             missing = sweep_results.left_out(runs[0])
             if csv is not None:  # after all that reads the runs
-                write_csv(csv, comparison.tidy_rows(lines))
+                write_csv(csv, tidy_rows(sweep.lines))
             terminal.out().print(shown)
             for line in missing:
                 terminal.err().print(line)

@@ -14,6 +14,7 @@ from netsim.errors import ScenarioError, one_line
 
 if TYPE_CHECKING:
     from netsim.views import Ask, Shown
+    from netsim.views.gathering.sweep_tables import SweepTables
     from netsim.views.render.figure.sheets import Sheet
     from netsim.views.render.terminal import WrappedTable
 
@@ -204,33 +205,26 @@ def _gathered(paths: Sequence[Path], view: str, ask: Ask) -> Shown:
 def _sweep(folder: Path, view: str, ask: Ask) -> Shown:
     from netsim.campaign import sweep_results
     from netsim.views import find, sweep
-    from netsim.views.gathering import comparison
     from netsim.views.gathering.sweep_tables import SweepTables
 
-    design = sweep_results.design_of(folder)
+    tables, found = SweepTables(folder, sweep_results.design_of(folder)), find(view)
     if view != "sweep":
-        found = find(view)
-        shown = found.of_sweep(SweepTables(folder, design))
+        shown = found.of_sweep(tables)
         if shown is None:
             raise ScenarioError(f"{folder}: has no {view}: {getattr(found, 'NOTHING', 'nothing')}")
-        _say_left_out(folder)
-        return shown
-    minus = _reference(folder, design, ask.paired_to)
-    lines = comparison.compare_points(folder, design, minus or None)
-    show = _measures_of(folder, lines, ask.metrics)
-    shown = sweep.gather(lines, show, minus, sweep_results.is_search(folder, minus))
-    if shown is None:
-        raise ScenarioError(
-            f"{folder / 'scenario.toml'}: sweep.over: nothing is varied, or no run has "
-            f"{', '.join(show)}; netsim compare {folder} shows what there is"
-        )
-    _say_left_out(folder)
-    return shown
-
-
-def _say_left_out(folder: Path) -> None:
+    else:
+        minus = _reference(tables, ask.paired_to)
+        lines = tables.lines_to(minus or None)
+        show = _measures_of(folder, lines, ask.metrics)
+        shown = sweep.gather(lines, show, minus, sweep_results.is_search(folder, minus))
+        if shown is None:
+            raise ScenarioError(
+                f"{folder / 'scenario.toml'}: sweep.over: nothing is varied, or no run has "
+                f"{', '.join(show)}; netsim compare {folder} shows what there is"
+            )
     for line in _left_out(folder):
         terminal.err().print(line)
+    return shown
 
 
 def _left_out(path: Path) -> list[str]:
@@ -271,16 +265,15 @@ def _measures_of(folder: Path, lines: Any, named: Sequence[str]) -> list[str]:
     return found
 
 
-def _reference(folder: Path, design: Any, named: str | None) -> str:
+def _reference(tables: SweepTables, named: str | None) -> str:
     """The algorithm or point that a word means; empty: none."""
     from netsim.views.gathering import runs
-    from netsim.views.gathering.sweep_tables import SweepTables
 
     if named is None:
         return ""
-    if named in design.points:
+    if named in tables.design.points:
         return named
-    groups = {run.algorithm: [run] for run in SweepTables(folder, design).runs}
+    groups = {run.algorithm: [run] for run in tables.runs}
     return groups[runs.reference(groups, named)][0].algorithm
 
 

@@ -28,13 +28,9 @@ from netsim.recording.main_metric import MainMetric, is_share
 from netsim.recording.metrics import curve, names, per_node_rows, spent
 from netsim.recording.parquet_parts import Rows
 from netsim.recording.summary_fields import DEFAULT, MEASURES, row
-from netsim.registry import did_you_mean
 from netsim.scenario.labels import csv_cell
 from netsim.units import BITS_PER_MEGABYTE
 from netsim.views import Around, Row
-
-RunRows = Mapping[str, Mapping[str, Mapping[int, Row]]]
-"""Measures of runs by point, algorithm and seed."""
 
 LEVEL = 0.95
 """Of the intervals."""
@@ -414,104 +410,10 @@ class PointResult:
     estimates: Mapping[str, Estimate]
 
 
-def compare_points(
-    out: Path, swept: SweepDesign, paired_to: str | None = None
-) -> list[PointResult]:
-    """Every point and algorithm of which at least one run has ended, in the sweep's order.
-
-    Parameters
-    ----------
-    out : Path
-        Folder of the sweep: `<out>/<point label>/seed-<s>/<algorithm>/summary.json`.
-    swept : SweepDesign
-    paired_to : str, optional
-        What differences are to: an algorithm, at each point, or a point, of each algorithm. None:
-        the first point.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no finished run, or neither an algorithm nor a point is called so.
-    """
-    made = point_results(run_rows(out, swept), swept, paired_to, out)
-    if not made:
-        raise ScenarioError(f"{out}: no finished run of a sweep (<point>/seed-<s>/<algorithm>/)")
-    return made
-
-
-def run_rows(out: Path, swept: SweepDesign) -> RunRows:
-    """The measures of every run of a sweep that has ended.
-
-    Parameters
-    ----------
-    out : Path
-        As of `compare_points`.
-    swept : SweepDesign
-    """
-    return {label: _runs(out / label, swept) for label in swept.points}
-
-
-def point_results(
-    found: RunRows, swept: SweepDesign, paired_to: str | None = None, out: Path = Path()
-) -> list[PointResult]:
-    """The same as `compare_points`, from the measures of runs.
-
-    Parameters
-    ----------
-    found : mapping
-        Of all the sweep's points, see `run_rows`.
-    swept : SweepDesign
-    paired_to : str, optional
-        As of `compare_points`.
-    out : Path
-        What a message names.
-
-    Raises
-    ------
-    ScenarioError
-        If neither an algorithm nor a point is called so.
-    """
-    known = {name for algorithms in found.values() for name in algorithms}
-    if paired_to is not None and paired_to not in known and paired_to not in found:
-        raise ScenarioError(
-            f"{out}: paired to {paired_to}: there is no such algorithm or point; there are "
-            f"{', '.join((*sorted(known), *found))}" + did_you_mean(paired_to, (*known, *found))
-        )
-
-    def other(label: str, algorithm: str) -> Mapping[int, Row]:
-        if paired_to in known:
-            return {} if algorithm == paired_to else found[label].get(str(paired_to), {})
-        to = paired_to or next(iter(found))
-        return {} if label == to else found[to].get(algorithm, {})
-
-    return [
-        PointResult(
-            label,
-            swept.points[label],
-            algorithm,
-            len(runs),
-            estimates(runs, other(label, algorithm)),
-        )
-        for label, algorithms in found.items()
-        for algorithm, runs in algorithms.items()
-    ]
-
-
 def folders_of_seed(point: Path, seed: int) -> list[Path]:
     """The runs of one seed at a point that have ended, one an algorithm, as the sweep has them."""
     ended = [path.parent for path in point.glob(f"seed-{seed}/*/summary.json")]
     return run_folder.ordered(point.parent, ended)
-
-
-def _runs(point: Path, swept: SweepDesign) -> dict[str, dict[int, Row]]:
-    """The numbers of a point's runs by algorithm and seed."""
-    found: dict[str, dict[int, Row]] = {}
-    for seed in swept.seeds:
-        done = {folder.name: folder for folder in folders_of_seed(point, seed)}
-        rival = done.get(swept.against or "")
-        for name, folder in done.items():
-            found.setdefault(name, {})[seed] = numbers_of(folder, swept.target, rival)
-    return found
 
 
 def estimates(runs: Mapping[int, Row], others: Mapping[int, Row]) -> dict[str, Estimate]:
