@@ -48,22 +48,14 @@ Rates = Mapping[str, tuple[float, float]]
 
 @dataclass(frozen=True)
 class Entry:
-    """A scenario that plays something of a paper.
-
-    Attributes
-    ----------
-    paper : str
-    plays : tuple of str
-        Tables and figures.
-    scenario : str
-    flop : mapping of str to (float, float)
-        By a model's name, operations in local steps and in outputs, of all points and seeds.
-    """
+    """A scenario that plays something of a paper."""
 
     paper: str
     plays: tuple[str, ...]
+    """Tables and figures."""
     scenario: str
     flop: Mapping[str, tuple[float, float]]
+    """By a model's name, operations in local steps and in outputs, of all points and seeds."""
 
     def hours(self, rates: Rates, cores: int) -> float:
         """Wall time at some rates of a core, on so many."""
@@ -77,19 +69,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class Shipped:
-    """The shipped table.
-
-    Attributes
-    ----------
-    machine : str
-        On which its rates were measured.
-    cores : int
-        Of it.
-    rates : mapping
-    entries : list of Entry
-    """
+    """The shipped table."""
 
     machine: str
+    """The one on which its rates were measured."""
     cores: int
     rates: Rates
     entries: list[Entry]

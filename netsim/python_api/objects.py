@@ -36,16 +36,10 @@ BY_NAME = ("algorithm", "data", "model", "topology")
 
 @dataclass(frozen=True)
 class Objects:
-    """Kinds of a scenario that were given as Python objects.
-
-    Attributes
-    ----------
-    components : mapping of (str, str) to type of Component
-        By the package of their family and their name.
-    algorithms : mapping of str to module
-    """
+    """Kinds of a scenario that were given as Python objects."""
 
     components: Mapping[tuple[str, str], type[Component]] = field(default_factory=dict)
+    """By the package of their family and their name."""
     algorithms: Mapping[str, ModuleType] = field(default_factory=dict)
 
     def __bool__(self) -> bool:

@@ -29,21 +29,14 @@ _TOLD = 3
 
 
 class Rows(NamedTuple):
-    """Samples as they were given.
-
-    Attributes
-    ----------
-    x : (n, ...) float32 or int64
-        Whole numbers stay whole: of words, ids.
-    y : (n, ...) int64 or float64
-        Class numbers, or numbers to predict.
-    users : (n,) int64 or None
-        Number of the user that each sample is of.
-    """
+    """Samples as they were given."""
 
     x: NDArray[Any]
+    """(n, ...) float32 or int64. Whole numbers stay whole: of words, ids."""
     y: NDArray[Any]
+    """(n, ...) int64 or float64. Class numbers, or numbers to predict."""
     users: NDArray[np.int64] | None
+    """(n,) int64. Number of the user that each sample is of."""
 
 
 class OwnData(DataSet):

@@ -42,20 +42,13 @@ _SILENT = {
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """The curves of one panel.
-
-    Attributes
-    ----------
-    metric, against : str
-    lines : sequence of Line
-    minus : str
-        The curve that is subtracted; empty: none is.
-    """
+    """The curves of one panel."""
 
     metric: str
     against: str
     lines: Sequence[Line]
     minus: str = ""
+    """The curve that is subtracted; empty: none is."""
 
     @property
     def title(self) -> str:

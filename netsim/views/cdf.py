@@ -29,24 +29,16 @@ _WIDE = 30.0
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """One distribution a curve.
-
-    Attributes
-    ----------
-    what : str
-        The metric, `delay` or `age`; as `accuracy minus FedAvg` of a difference.
-    axis : Quantity
-        The horizontal axis.
-    of : str
-        What the shares are of.
-    by_curve : mapping of str to array
-        All values, sorted.
-    """
+    """One distribution a curve."""
 
     what: str
+    """The metric, `delay` or `age`; as `accuracy minus FedAvg` of a difference."""
     axis: Quantity
+    """The horizontal axis."""
     of: str
+    """The whole of the shares, in words."""
     by_curve: Mapping[str, Floats]
+    """All values, sorted."""
 
 
 def default_quantities(runs: Sequence[RunFolder]) -> list[str]:

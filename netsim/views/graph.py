@@ -25,21 +25,14 @@ _MOST_COMPARED = 4000
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """Order of nodes on the axes.
-
-    Attributes
-    ----------
-    ids : (N,) int64
-        Nodes with data.
-    cuts : list of int
-        Places before which another group begins.
-    by : str
-        What they are ordered by.
-    """
+    """Order of nodes on the axes."""
 
     ids: NDArray[np.int64]
+    """(N,) int64. Nodes with data."""
     cuts: list[int]
+    """Places before which another group begins."""
     by: str
+    """The sorts of order, in words."""
 
 
 def of_runs(runs: Sequence[RunFolder], _: Ask) -> Shown:

@@ -116,21 +116,15 @@ def _differences(mine: Mapping[int, float], others: Mapping[int, float]) -> list
 
 @dataclass(frozen=True, eq=False)
 class NodePairs:
-    """A number of the same nodes in two runs.
-
-    Attributes
-    ----------
-    nodes : (N,) int array
-    values, others : (N,) float64
-        In the one run and in the other.
-    t_s : float
-        When it was measured [s]; nan: over the run.
-    """
+    """A number of the same nodes in two runs."""
 
     nodes: NDArray[Any]
+    """(N,) ids."""
     values: NDArray[np.float64]
     others: NDArray[np.float64]
+    """In the one run and in the other, (N,)."""
     t_s: float = math.nan
+    """Time of the measurement [s]; nan: over the run."""
 
     @property
     def differences(self) -> NDArray[np.float64]:
@@ -347,19 +341,13 @@ class SweepDesign:
 
 @dataclass(frozen=True)
 class Estimate:
-    """One measure at one point, over seeds.
-
-    Attributes
-    ----------
-    values : tuple of float
-        The measure of each run that has it.
-    difference : Estimate or None
-        Its differences to the first point, or what else was asked for, over the seeds that both
-        have; None where they share none.
-    """
+    """One measure at one point, over seeds."""
 
     values: tuple[float, ...]
+    """The measure of each run that has it."""
     difference: "Estimate | None" = None
+    """Its differences to the first point, or what else was asked for, over the seeds that both
+    have; None where they share none."""
 
     @cached_property
     def _spread(self) -> Spread:
@@ -388,26 +376,17 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class PointResult:
-    """One algorithm at one point of the sweep.
-
-    Attributes
-    ----------
-    point : str
-        Its label, which is its folder.
-    values : mapping
-        The swept keys and their values.
-    algorithm : str
-    seeds : int
-        Runs that have ended.
-    estimates : mapping of str to Estimate
-        By measure; those that no run has are left out.
-    """
+    """One algorithm at one point of the sweep."""
 
     point: str
+    """Its label, which is its folder."""
     values: Mapping[str, Any]
+    """The swept keys and their values."""
     algorithm: str
     seeds: int
+    """Runs that have ended."""
     estimates: Mapping[str, Estimate]
+    """By measure; those that no run has are left out."""
 
 
 def folders_of_seed(point: Path, seed: int) -> list[Path]:

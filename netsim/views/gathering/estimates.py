@@ -32,26 +32,18 @@ BANDS: dict[str, str] = {
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """One curve.
-
-    Attributes
-    ----------
-    label : str
-    x, y : numpy.ndarray, shape (T,)
-    half : numpy.ndarray, shape (T,), or None
-        Half the width of its band.
-    seeds : int
-        Runs that it is the mean of.
-    each : numpy.ndarray, shape (seeds, T), or None
-        Its seeds, where they are few: figures show them in place of a band over seeds.
-    """
+    """One curve."""
 
     label: str
     x: Floats
     y: Floats
+    """(T,) each."""
     half: Floats | None
+    """Half the width of its band, (T,)."""
     seeds: int = 1
+    """Runs that it is the mean of."""
     each: Floats | None = None
+    """(seeds, T), where these are few: figures show them in place of a band over seeds."""
 
 
 _Seed = tuple[Floats, Floats, Floats]

@@ -42,19 +42,13 @@ class ForkDiffersError(NetsimError):
 
 @dataclass(frozen=True)
 class Pair:
-    """A run and its fork.
-
-    Attributes
-    ----------
-    original, fork : Path
-        Run folders.
-    at_s : float
-        The instant of the change.
-    """
+    """A run and its fork."""
 
     original: Path
     fork: Path
+    """Run folders."""
     at_s: float
+    """The instant of the change."""
 
 
 def require_equal_past(pair: Pair) -> dict[str, int]:

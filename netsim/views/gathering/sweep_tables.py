@@ -25,19 +25,12 @@ from netsim.views.gathering.comparison import (
 
 @dataclass(frozen=True, eq=False)
 class SweepTables:
-    """One sweep.
-
-    Attributes
-    ----------
-    folder : Path
-    design : SweepDesign
-    trials : sequence of mapping
-        Of a search: `point algorithm values state score`.
-    """
+    """One sweep."""
 
     folder: Path
     design: SweepDesign
     trials: Sequence[Mapping[str, Any]] = ()
+    """Of a search: `point algorithm values state score`."""
 
     @cached_property
     def rows(self) -> Mapping[str, Mapping[str, Mapping[int, Row]]]:
