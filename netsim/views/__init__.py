@@ -361,6 +361,30 @@ class Shown:
         around = [p.mark.around for p in self.panels if isinstance(p.mark, Lines | Response)]
         return self.about_with([*(one.printed for one in around if one), *self.blocks_in_words])
 
+    def spreads_in_words(
+        self, most_bands: int, of_more: tuple[str, str] | None = None
+    ) -> list[str]:
+        """The meaning of what a figure draws around means.
+
+        Parameters
+        ----------
+        most_bands : int
+            Curves of a panel that have bands and thin lines.
+        of_more : (str, str), optional
+            Words of what more curves have in place of thin lines and bands; None: nothing.
+        """
+        found = []
+        for mark, table in ((panel.mark, panel.table) for panel in self.panels):
+            if not isinstance(mark, Lines | Response) or mark.around is None:
+                continue
+            drawn: tuple[str, str] | None = ("dots", "bars")
+            if isinstance(mark, Lines):
+                is_few = len(set(table[mark.curve].tolist())) <= most_bands
+                drawn = ("thin lines", "band") if is_few else of_more
+            if drawn is not None:
+                found.append(mark.around.drawn(*drawn))
+        return found
+
     @property
     def blocks_in_words(self) -> list[str]:
         """Sentences on maps whose ids stand for several nodes each."""

@@ -15,8 +15,6 @@ from netsim.errors import ScenarioError, one_line
 if TYPE_CHECKING:
     from netsim.views import Ask, Shown
     from netsim.views.gathering.sweep_tables import SweepTables
-    from netsim.views.render.figure.sheets import Sheet
-    from netsim.views.render.terminal import WrappedTable
 
 ALSO_CALLED = ("draw", "figure", "figures", "graphs", "chart")
 
@@ -91,72 +89,27 @@ def command(
         ask = Ask(tuple(metric or ()), band, paired_to, on_paper=True)
         name = _view(runs, view, ask)
         if form == "text":
-            for shown in _tables(runs, name, ask):
+            from netsim.views.render.terminal import tables
+
+            if not (found := tables(_gathered(runs, name, ask))):
+                raise ScenarioError(f"--as {name}: has no table; netsim report writes its page")
+            for shown in found:
                 terminal.out().print(shown)
             return
+        from netsim.views.render.figure import files, marks, style
         from netsim.views.render.figure.sheets import paper, width_in
 
         sheet = paper(width_in(width, "--width "))
         ending = _form(form, out)
-        path = out or Path(f"{_name(runs[0])}-{name}.{ending}")
+        path = out or Path(f"{runs[0].resolve().name or 'figure'}-{name}.{ending}")
         _require_free(path, table, overwrite)
-        for written in plot(runs, name, ask, sheet, path, ending, table):
-            terminal.out().print(f"wrote {written}")
-
-
-def plot(
-    paths: Sequence[Path],
-    view: str,
-    ask: Ask,
-    sheet: Sheet,
-    out: Path,
-    form: str,
-    with_table: bool,
-) -> list[Path]:
-    """Draw a figure and write it with its numbers.
-
-    Parameters
-    ----------
-    paths : sequence of Path
-        Folders of runs, or of one sweep.
-    view : str
-    ask : Ask
-    sheet : Sheet
-    out : Path
-        The figure.
-    form : {"pdf", "svg", "png"}
-    with_table : bool
-        Whether a small table is written, too.
-
-    Returns
-    -------
-    list of Path
-        What was written: the figure first.
-
-    Raises
-    ------
-    ScenarioError
-        If there is nothing to draw; nothing was written.
-    """
-    from netsim.views.render.figure import files as numbers
-    from netsim.views.render.figure import marks
-    from netsim.views.render.figure import style as plot_style
-
-    with plot_style.style(sheet):
-        try:
-            drawn = marks.draw(_gathered(paths, view, ask), sheet=sheet)
-        except marks.OnPageOnlyError as error:
-            raise ScenarioError(f"--as {view}: {error}; --format text prints tables") from None
-        return numbers.write(drawn, out, form, with_table)
-
-
-def _tables(paths: Sequence[Path], view: str, ask: Ask) -> list[WrappedTable]:
-    from netsim.views.render import terminal as tables_of
-
-    found = tables_of.tables(_gathered(paths, view, ask))
-    if not found:
-        raise ScenarioError(f"--as {view}: has no table; netsim report writes its page")
-    return found
+        with style.style(sheet):
+            try:
+                drawn = marks.draw(_gathered(runs, name, ask), sheet=sheet)
+            except marks.OnPageOnlyError as error:
+                raise ScenarioError(f"--as {name}: {error}; --format text prints tables") from None
+            for written in files.write(drawn, path, ending, table):
+                terminal.out().print(f"wrote {written}")
 
 
 def _view(paths: Sequence[Path], named: str | None, ask: Ask) -> str:
@@ -192,9 +145,11 @@ def _gathered(paths: Sequence[Path], view: str, ask: Ask) -> Shown:
     found = list({run.folder.resolve(): run for run in found}.values())
     named = runs.groups(found)
     if len(named) > _MOST_CURVES:
+        first = found[0].folder
+        some = first.parents[1] if first.parent.name.startswith("seed-") else first  # all seeds
         raise ScenarioError(
             f"{one_line(paths[0])}: has {len(named)} curves, and a figure at most {_MOST_CURVES}; "
-            f"name some of them, such as {one_line(_above_seed(found[0].folder))}"
+            f"name some of them, such as {one_line(some)}"
         )
     labels = [one_line(run.folder) for run in found]
     for line in dict.fromkeys([*left, *made_unlike([run.folder for run in found], labels)]):
@@ -303,11 +258,6 @@ def folders_of(path: Path) -> list[Path]:
     return deeper or begun_folders(path)
 
 
-def _above_seed(run: Path) -> Path:
-    """The folder of all seeds of a point, or the run itself."""
-    return run.parents[1] if run.parent.name.startswith("seed-") else run
-
-
 def _is_sweep(folder: Path) -> bool:
     """Return whether a folder is that of a sweep."""
     from netsim.recording import run_folder
@@ -367,8 +317,3 @@ def _require_free(out: Path, with_table: bool, overwrite: bool) -> None:
                 f"{one_line(path)}: is there already; name another file with --out, or replace it "
                 "with --overwrite"
             )
-
-
-def _name(path: Path) -> str:
-    """Return the name of a figure's file."""
-    return path.resolve().name or "figure"

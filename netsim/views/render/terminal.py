@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,23 +133,14 @@ def _rows(names: Mapping[str, Sequence[str]], shown: Sequence[Column]) -> Table:
     return found
 
 
-class Speaker(Protocol):
-    """A console: `netsim.terminal.consoles`."""
-
-    def print(self, *objects: Any) -> None: ...
-
-    def print_item(self, mark: str, text: str) -> None: ...
-
-    def print_whole(self, *lines: str) -> None: ...
-
-
-def say(shown: Shown, console: Speaker, with_queries: bool = False) -> None:
+def say(shown: Shown, console: Any, with_queries: bool = False) -> None:
     """Print the sentences of a view.
 
     Parameters
     ----------
     shown : Shown
-    console : Speaker
+    console
+        Of `netsim.terminal.consoles`.
     with_queries : bool
         Whether also the lines of Python that give their numbers.
     """

@@ -87,12 +87,12 @@ def draw(shown: Shown, heading: str = "", sheet: Sheet = SCREEN) -> Drawn:
     for panel, on in zip(panels, axes, strict=True):
         if panel.title and len(panels) > 1:
             on.set_title(layout.wrapped(panel.title, figure, columns))
-        _DRAWERS[type(panel.mark)](panel, on, entries, places)
+        _DRAWERS[type(panel.mark)](panel.mark, panel.table, on, entries, places)
         if sheet.width_in is not None:
             on.set_xlabel(layout.wrapped(on.get_xlabel(), figure, columns))
             on.set_ylabel(layout.wrapped_once(on.get_ylabel()))
     _colour_bars(panels, axes, figure)
-    spreads = [word for panel in panels if (word := _spread_words(panel))]
+    spreads = shown.spreads_in_words(_MOST_BANDS, of_more=("dots", "bars"))
     about = shown.about_with([*spreads, *shown.blocks_in_words])
     note = _note(shown, about)
     if sheet.width_in is None:
@@ -109,17 +109,6 @@ def draw(shown: Shown, heading: str = "", sheet: Sheet = SCREEN) -> Drawn:
     ]
     short = [dict(row) for row in shown.short] or [rows[k] for k in evenly(len(rows), _SHORT)]
     return Drawn(figure, rows, short, shown.about_printed)
-
-
-def _spread_words(panel: Panel) -> str:
-    """The meaning of what is drawn around means; empty where nothing is."""
-    mark = panel.mark
-    if isinstance(mark, Response) and mark.around is not None:
-        return mark.around.drawn("dots", "bars")
-    if isinstance(mark, Lines) and mark.around is not None:
-        many = len(set(panel.table[mark.curve].tolist())) > _MOST_BANDS
-        return mark.around.drawn(*(("dots", "bars") if many else ("thin lines", "band")))
-    return ""
 
 
 def _note(shown: Shown, told: str) -> str:
@@ -178,10 +167,9 @@ def _panels(panels: Sequence[Panel], sheet: Sheet) -> tuple[Figure, list[Axes]]:
     return figure, [figure.add_subplot(rows, columns, k + 1) for k in range(len(panels))]
 
 
-def _matrix(mark: Cells, panel: Panel, name: str) -> NDArray[np.float64]:
+def _matrix(mark: Cells, table: Table, name: str) -> NDArray[np.float64]:
     """A column of the table as a matrix of blocks; NaN where the table has no row."""
     made = np.full(mark.shape, np.nan)
-    table = panel.table
     made[mark.places(table[mark.row.column]), mark.places(table[mark.column.column])] = table[name]
     return made
 
@@ -197,10 +185,10 @@ def _colour_bars(panels: Sequence[Panel], axes: Sequence[Axes], figure: Figure) 
         plot_style.colour_bar(figure, on.images[0], where, mark.value.title)
 
 
-def _cells(panel: Panel, on: Axes, _entries: Entries, _places: Mapping[str, int]) -> None:
-    mark = panel.mark
-    assert isinstance(mark, Cells)
-    cells = mark.value.scale * _matrix(mark, panel, mark.value.column)
+def _cells(
+    mark: Cells, table: Table, on: Axes, _entries: Entries, _places: Mapping[str, int]
+) -> None:
+    cells = mark.value.scale * _matrix(mark, table, mark.value.column)
     top = mark.top
     if top is None:
         top = (float(np.nanmax(cells)) if np.isfinite(cells).any() else 1.0) or 1.0
@@ -214,11 +202,9 @@ def _cells(panel: Panel, on: Axes, _entries: Entries, _places: Mapping[str, int]
         _node_ticks(mark, on)
     on.set_xlabel(mark.column.title)
     on.set_ylabel(mark.row.title)
-    figure = on.figure
-    assert isinstance(figure, Figure)
     if mark.beside is not None:
         bars = on.inset_axes((1.04, 0.0, 0.22, 1.0), sharey=on)
-        own = np.diag(_matrix(mark, panel, mark.beside.column))
+        own = np.diag(_matrix(mark, table, mark.beside.column))
         tall = 0.75 if len(own) <= 60 else 1.0
         bars.barh(np.arange(len(own)), own, height=tall, color=plot_style.FAINT)
         bars.set_xlim(0, max(1.0, float(np.nanmax(own))))
@@ -244,9 +230,9 @@ def _node_ticks(mark: Cells, on: Axes) -> None:
             line(cut - 0.5, color=plot_style.COLOURS[1], linewidth=0.7)
 
 
-def _points(panel: Panel, on: Axes, entries: Entries, _places: Mapping[str, int]) -> None:
-    mark, table = panel.mark, panel.table
-    assert isinstance(mark, Points)
+def _points(
+    mark: Points, table: Table, on: Axes, entries: Entries, _places: Mapping[str, int]
+) -> None:
     x, y, half = table[mark.x.column], table[mark.y.column], table[mark.around]
     # what is not negative has no bar below nought
     below = np.minimum(half, np.maximum(y, 0.0))
@@ -267,9 +253,9 @@ def _points(panel: Panel, on: Axes, entries: Entries, _places: Mapping[str, int]
     on.set_xlabel(f"{mark.x.title}; below: {mark.of.label}")
 
 
-def _layers(panel: Panel, on: Axes, entries: Entries, _places: Mapping[str, int]) -> None:
-    mark, table = panel.mark, panel.table
-    assert isinstance(mark, Layers)
+def _layers(
+    mark: Layers, table: Table, on: Axes, entries: Entries, _places: Mapping[str, int]
+) -> None:
     x = np.unique(table[mark.x.column])
     below = np.zeros(len(x))
     words = list(dict.fromkeys(table[mark.layer].tolist()))
@@ -290,9 +276,9 @@ def _layers(panel: Panel, on: Axes, entries: Entries, _places: Mapping[str, int]
     plot_axes.plain_ticks(on.yaxis)
 
 
-def _lines(panel: Panel, on: Axes, entries: Entries, places: Mapping[str, int]) -> None:
-    mark, table = panel.mark, panel.table
-    assert isinstance(mark, Lines)
+def _lines(
+    mark: Lines, table: Table, on: Axes, entries: Entries, places: Mapping[str, int]
+) -> None:
     curves = list(dict.fromkeys(table[mark.curve].tolist()))
     is_distribution = mark.axis == "distribution"
     scale = mark.y.scale if is_distribution else 1.0  # ticks of the others are percent
@@ -427,9 +413,9 @@ def _distribution_axes(mark: Lines, on: Axes) -> None:
         on.set_xlim(max(0.0, left), min(100.5, right))
 
 
-def _response(panel: Panel, on: Axes, entries: Entries, places: Mapping[str, int]) -> None:
-    mark, table = panel.mark, panel.table
-    assert isinstance(mark, Response)
+def _response(
+    mark: Response, table: Table, on: Axes, entries: Entries, places: Mapping[str, int]
+) -> None:
     narrow = plot_style.sheet_of(on.figure).width_in is not None
     swept_axis.set_up(mark, on, narrow=narrow)
     scale = mark.y.scale
@@ -511,9 +497,9 @@ def _vertical(mark: Response, on: Axes, table: Table, half: Floats) -> None:
     plot_axes.lines_across(on)
 
 
-def _shares(panel: Panel, on: Axes, entries: Entries, _places: Mapping[str, int]) -> None:
-    mark, table = panel.mark, panel.table
-    assert isinstance(mark, Shares)
+def _shares(
+    mark: Shares, table: Table, on: Axes, entries: Entries, _places: Mapping[str, int]
+) -> None:
     rows = list(dict.fromkeys(table[mark.row].tolist()))
     left = np.zeros(len(rows))
     for k, word in enumerate(dict.fromkeys(table[mark.layer].tolist())):
@@ -535,9 +521,7 @@ def _shares(panel: Panel, on: Axes, entries: Entries, _places: Mapping[str, int]
     on.spines["left"].set_visible(False)
 
 
-def _map(panel: Panel, on: Axes, _: Entries, _places: Mapping[str, int]) -> None:
-    mark, table = panel.mark, panel.table
-    assert isinstance(mark, Places)
+def _map(mark: Places, table: Table, on: Axes, _: Entries, _places: Mapping[str, int]) -> None:
     places = np.stack([table[mark.x.column], table[mark.y.column]], axis=1)
     if mark.walls is not None:
         ends = np.flatnonzero(np.isnan(mark.walls).any(axis=1))
@@ -570,7 +554,7 @@ def _map(panel: Panel, on: Axes, _: Entries, _places: Mapping[str, int]) -> None
     on.set_ylabel(mark.y.title)
 
 
-_DRAWERS: dict[type, Callable[[Panel, Axes, Entries, Mapping[str, int]], None]] = {
+_DRAWERS: dict[type, Callable[[Any, Table, Axes, Entries, Mapping[str, int]], None]] = {
     Cells: _cells, Points: _points, Layers: _layers, Lines: _lines, Response: _response,
     Shares: _shares, Places: _map,
 }  # fmt: skip
