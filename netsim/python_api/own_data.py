@@ -264,13 +264,7 @@ def _numbered(parts: list[Any], name: str) -> list[Rows]:
 
 
 def _array(value: Any) -> NDArray[Any]:
-    """An array of a value.
-
-    Raises
-    ------
-    DataError
-        If it is an image by a table of colours: its numbers are places in the table.
-    """
+    """An array of a value; of an image by a table of colours, numbers would be places there."""
     if isinstance(value, Image.Image) and value.mode in ("P", "PA"):
         raise DataError(
             "[data]: images of mode P are numbers of colours in a table, and no colours; give "

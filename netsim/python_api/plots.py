@@ -163,17 +163,7 @@ class Plots:
         band: Band | None,
         paired_to: str | None,
     ) -> Figure:
-        """Metrics over time or over what it cost.
-
-        Parameters
-        ----------
-        metrics : sequence of str
-            None: the main metric on test samples.
-        against : str
-        sheet : Sheet
-        band : str or None
-        paired_to : str or None
-        """
+        """Metrics over time or over what it cost; without any, the main one on test samples."""
         require_one_of("plot", "against", against, AGAINST)
         require_one_of("plot", "band", band, BANDS)
         require_texts("plot", metric=metrics, paired_to=paired_to)

@@ -85,13 +85,7 @@ class Run:
         return chosen
 
     def _opened(self) -> tuple[RunFolder, ...]:
-        """The runs to read, once each is known to be that which was opened.
-
-        Raises
-        ------
-        ScenarioError
-            If one was moved or deleted, or another run is in its place.
-        """
+        """The runs to read, once each is known to be that which was opened; others are refused."""
         for run in self._runs:
             now = _written(run.folder)
             if now != self._written[run.folder]:

@@ -272,20 +272,9 @@ def _changed(
     changes: Mapping[str, Any],
     names_changes: bool = True,
 ) -> Scenario:
-    """A scenario with changes laid over a draft.
+    """A scenario with changes by key path (parts joined by `__` or dots) laid over a draft.
 
-    Parameters
-    ----------
-    draft : Draft
-        Left as it is.
-    objects : Objects
-        Of the draft.
-    folders : tuple of Path
-        Of components.
-    changes : mapping of str to object
-        By key path, its parts joined by `__` or dots.
-    names_changes : bool
-        Whether errors about a key name the change beside it.
+    `names_changes`: errors about a key name the change beside it.
     """
     own, naming = draft.copy(), Naming()
     problems: list[str] = []

@@ -88,19 +88,7 @@ def of_runs(runs: Sequence[RunFolder], _: Ask) -> Shown:
 
 
 def _differences(runs: Sequence[RunFolder], table: dict[str, Any]) -> list[Quantity]:
-    """Put differences of the main metric to the first run into a table; none: no column.
-
-    Parameters
-    ----------
-    runs : sequence of RunFolder
-    table : dict
-        Grows.
-
-    Returns
-    -------
-    list of Quantity
-        The columns of the difference, and of half its 95 % interval.
-    """
+    """Put differences of the main metric to the first run into a table; return their columns."""
     first, nan = runs[0], float("nan")
     found = [paired_nodes(r.measured, first.measured, r.main, first.main) for r in runs[1:]]
     if not found or paired_nodes(first.measured, first.measured, first.main, first.main) is None:

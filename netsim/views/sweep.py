@@ -98,22 +98,7 @@ def _panel(
     is_search: bool,
     told: Around | None,
 ) -> Panel:
-    """One measure over one key.
-
-    Parameters
-    ----------
-    groups : mapping of str to sequence of PointResult
-        The lines of the picture.
-    name : str
-    axis : SweptAxis
-        Of the key, with the values of all points.
-    lines : sequence of PointResult
-        The points in that order; others are left out.
-    minus : str
-        What is subtracted; empty: nothing is.
-    is_search : bool
-    told : Around, optional
-    """
+    """One measure over one key, whose `axis` has the values of `lines`, in their order."""
     places = {id(line): x for line, x in zip(lines, axis.at, strict=True)}
     there = [
         (label, line, cell)

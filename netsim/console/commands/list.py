@@ -88,22 +88,7 @@ def command(
 
 
 def _groups_named(what: str, components: Sequence[Path], keys: bool) -> dict[str, list[Choice]]:
-    """The groups that a word names, by name.
-
-    Parameters
-    ----------
-    what : str
-        See `chosen`.
-    components : sequence of Path
-        Folders of components of the user's own.
-    keys : bool
-        Also the keys of each choice and their defaults.
-
-    Raises
-    ------
-    ScenarioError
-        If the word names nothing.
-    """
+    """The groups that a word names, by name, see `chosen`; `keys`: those of each choice, too."""
     from importlib.metadata import entry_points
 
     if components or any(entry_points(group="netsim.components")):
@@ -269,12 +254,7 @@ def _groups(
 ) -> dict[str, Group]:
     """Everything that there is to list: first what most scenarios name.
 
-    Parameters
-    ----------
-    kinds : callable
-        Gives all that a scenario can name.
-    members : callable
-        Gives the components of a package by name.
+    `members` gives the components of a package by name.
     """
     from netsim.scenario.keys import tops
 

@@ -76,12 +76,7 @@ def _text(sort: str, name: str) -> str:
 
 
 def _write(folder: Path, files: Mapping[str, str]) -> None:
-    """Write files, none of which may be there.
-
-    Raises
-    ------
-    ScenarioError
-    """
+    """Write files, none of which may be there."""
     from netsim.recording.whole_files import require_place, write_text
 
     for file in files:
@@ -103,13 +98,7 @@ def sorts() -> list[str]:
 
 
 def _sort(word: str) -> str:
-    """The first file that a word means.
-
-    Raises
-    ------
-    ScenarioError
-        If it means none, or several.
-    """
+    """The first file that a word means; none, or several, are refused."""
     from netsim.registry import did_you_mean
 
     known = sorts()

@@ -194,13 +194,7 @@ def _left_out(path: Path) -> list[str]:
 
 
 def _measures_of(folder: Path, lines: Any, named: Sequence[str]) -> list[str]:
-    """The measures of a figure: those named, else the main metric.
-
-    Raises
-    ------
-    ScenarioError
-        If one is no measure, or no run has it.
-    """
+    """The measures of a figure: those named, which a run must have, else the main metric."""
     from netsim.recording.summary_fields import MEASURES
     from netsim.recording.summary_fields import measure_name as measure_named
 

@@ -59,25 +59,7 @@ def _description(
     components: tuple[Path, ...] = (),
     world: bool = False,
 ) -> Text:
-    """Describe a valid scenario.
-
-    Parameters
-    ----------
-    name : str
-        Of a file, or of a shipped scenario.
-    sets : sequence of str
-        Assignments `a.b=value`.
-    kinds : Kinds
-        What the scenario can name.
-    components : tuple of Path
-        Folders of components of the user's own.
-    world : bool
-        Also read the data and lay out nodes and links.
-
-    Raises
-    ------
-    ScenarioError
-    """
+    """Describe a valid scenario; `world`: also read the data and lay out nodes and links."""
     from netsim.campaign import grid
     from netsim.console.checking import checked
     from netsim.engine import runner

@@ -76,11 +76,7 @@ def _groups(columns: Sequence[Column]) -> list[list[Column]]:
 def _in_lines(text: str, width: int, hanging: int = 0) -> str:
     """Break lines at blanks, but neither a word nor a number from its deviation.
 
-    Parameters
-    ----------
-    text : str
-    width, hanging : int
-        Columns of a line; blanks before the later lines of a broken one.
+    `hanging`: blanks before the later lines of a broken one.
     """
     return "\n".join(
         textwrap.fill(

@@ -331,23 +331,9 @@ def _band(
     on: Axes, x: Floats, y: Floats, ends: Sequence[Floats], look: dict[str, Any],
     place: tuple[int, int],
 ) -> list[Floats]:  # fmt: skip
-    """A band, or, of many curves, bars beside those of the others.
+    """Draw a band between two ends, or, of many curves, bars beside those of the others.
 
-    Parameters
-    ----------
-    on : Axes
-    x, y : (T,) array
-    ends : two (T,) arrays
-        Low and high.
-    look : dict
-        Of the curve.
-    place : tuple of (int, int)
-        Which of how many curves it is.
-
-    Returns
-    -------
-    list of array
-        The ends that are drawn.
+    `place`: which of how many curves it is. Returns the ends that are drawn.
     """
     colour = look["color"]
     if place[1] <= _MOST_BANDS:
@@ -365,18 +351,7 @@ def _band(
 
 
 def _seeds(on: Axes, x: Floats, each: Floats, look: dict[str, Any], place: tuple[int, int]) -> None:
-    """Thin lines of single seeds, or, of many curves, dots beside those of the others.
-
-    Parameters
-    ----------
-    on : Axes
-    x : (T,) array
-    each : (S, T) array
-    look : dict
-        Of the curve.
-    place : tuple of (int, int)
-        Which of how many curves it is.
-    """
+    """Thin lines of single seeds, or, of many curves, dots beside those of the others."""
     colour = look["color"]
     if place[1] <= _MOST_BANDS:
         on.plot(x, each.T, color=colour, alpha=0.55, linewidth=0.7, zorder=2)
@@ -440,18 +415,7 @@ def _response(
 
 
 def _marks(mark: Response, on: Axes, x: Floats, values: tuple[Floats, Floats], place: int) -> Any:
-    """The marks of one line with their bars; bars of shares end at 0 and at 100 %.
-
-    Parameters
-    ----------
-    mark : Response
-    on : Axes
-    x : (K,) array
-    values : two (K,) arrays
-        Means and half their intervals, NaN where none is drawn.
-    place : int
-        Which line it is.
-    """
+    """The marks of one line, means and half intervals; bars of shares end at 0 and at 100 %."""
     order = np.argsort(x, kind="stable") if mark.joined else np.arange(len(x))
     y, half = values[0][order], values[1][order]
     below, above = half, half
