@@ -19,7 +19,7 @@ from rich.text import Text
 
 import netsim
 from netsim.console import stand_ins, terminal
-from netsim.console.options import Components, Debug
+from netsim.console.options import Components
 from netsim.errors import ScenarioError, one_line
 from netsim.scenario import shipped
 
@@ -75,16 +75,14 @@ def command(
         bool,
         typer.Option("--measure", help="papers: hours at this machine's own rates."),
     ] = False,
-    debug: Debug = False,
 ) -> None:
     """List the components that a scenario can choose from."""
-    with terminal.reported(debug):
-        if what.lower() in PAPERS:
-            from netsim.console import papers
+    if what.lower() in PAPERS:
+        from netsim.console import papers
 
-            papers.show(measure)
-            return
-        _print(_groups_named(what, components or (), keys), keys)
+        papers.show(measure)
+        return
+    _print(_groups_named(what, components or (), keys), keys)
 
 
 def _groups_named(what: str, components: Sequence[Path], keys: bool) -> dict[str, list[Choice]]:

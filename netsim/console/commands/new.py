@@ -12,7 +12,6 @@ from typing import Annotated
 import typer
 
 from netsim.console import starts, terminal
-from netsim.console.options import Debug
 from netsim.errors import ScenarioError, one_line
 
 PLACEHOLDERS = ("starting", "Starting")
@@ -43,26 +42,24 @@ def command(
     folder: Annotated[
         Path, typer.Option("--dir", metavar="DIR", help="Folder of its two files.")
     ] = Path(),
-    debug: Debug = False,
 ) -> None:
     """Write a component of your own to begin with, and its test; both run as they are."""
-    with terminal.reported(debug):
-        chosen = _sort(sort)
-        package = _package(chosen)
-        _require_name(name, package)
-        test = f"test_{name}.py"
-        files = {f"{name}.py": _text(chosen, name), test: TEST.format(name=name, file=test)}
-        _write(folder, files)
-        place = shlex.quote(one_line(folder))
-        setting = shlex.quote(_setting(package, name))
-        console = terminal.out()
-        console.print(f"wrote {folder / name}.py, which works as it is, and its test")
-        console.print_whole(
-            "play it:",
-            f"    netsim run quickstart --components {place} --set {setting}",
-            "test it:",
-            f"    pytest {shlex.quote(one_line(folder / test))}",
-        )
+    chosen = _sort(sort)
+    package = _package(chosen)
+    _require_name(name, package)
+    test = f"test_{name}.py"
+    files = {f"{name}.py": _text(chosen, name), test: TEST.format(name=name, file=test)}
+    _write(folder, files)
+    place = shlex.quote(one_line(folder))
+    setting = shlex.quote(_setting(package, name))
+    console = terminal.out()
+    console.print(f"wrote {folder / name}.py, which works as it is, and its test")
+    console.print_whole(
+        "play it:",
+        f"    netsim run quickstart --components {place} --set {setting}",
+        "test it:",
+        f"    pytest {shlex.quote(one_line(folder / test))}",
+    )
 
 
 def _text(sort: str, name: str) -> str:

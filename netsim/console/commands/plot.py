@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from netsim.console import terminal
-from netsim.console.options import Debug
 from netsim.errors import ScenarioError, one_line
 
 if TYPE_CHECKING:
@@ -74,7 +73,6 @@ def command(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace files that are there.")
     ] = False,
-    debug: Debug = False,
 ) -> None:
     """Draw a figure for a paper, of runs or of a sweep, with its numbers beside it as CSV.
 
@@ -83,33 +81,32 @@ def command(
     messages; time_use: what nodes were at; age_by_pair, deliveries, weights: by pair of nodes; map;
     delays; weights_by_shared_classes; sweep: over the swept key.
     """
-    with terminal.reported(debug):
-        from netsim.views import Ask
+    from netsim.views import Ask
 
-        ask = Ask(tuple(metric or ()), band, paired_to, on_paper=True)
-        name = _view(runs, view, ask)
-        if form == "text":
-            from netsim.views.render.terminal import tables
+    ask = Ask(tuple(metric or ()), band, paired_to, on_paper=True)
+    name = _view(runs, view, ask)
+    if form == "text":
+        from netsim.views.render.terminal import tables
 
-            if not (found := tables(_gathered(runs, name, ask))):
-                raise ScenarioError(f"--as {name}: has no table; netsim report writes its page")
-            for shown in found:
-                terminal.out().print(shown)
-            return
-        from netsim.views.render.figure import files, marks, style
-        from netsim.views.render.figure.sheets import paper, width_in
+        if not (found := tables(_gathered(runs, name, ask))):
+            raise ScenarioError(f"--as {name}: has no table; netsim report writes its page")
+        for shown in found:
+            terminal.out().print(shown)
+        return
+    from netsim.views.render.figure import files, marks, style
+    from netsim.views.render.figure.sheets import paper, width_in
 
-        sheet = paper(width_in(width, "--width "))
-        ending = _form(form, out)
-        path = out or Path(f"{runs[0].resolve().name or 'figure'}-{name}.{ending}")
-        _require_free(path, table, overwrite)
-        with style.style(sheet):
-            try:
-                drawn = marks.draw(_gathered(runs, name, ask), sheet=sheet)
-            except marks.OnPageOnlyError as error:
-                raise ScenarioError(f"--as {name}: {error}; --format text prints tables") from None
-            for written in files.write(drawn, path, ending, table):
-                terminal.out().print(f"wrote {written}")
+    sheet = paper(width_in(width, "--width "))
+    ending = _form(form, out)
+    path = out or Path(f"{runs[0].resolve().name or 'figure'}-{name}.{ending}")
+    _require_free(path, table, overwrite)
+    with style.style(sheet):
+        try:
+            drawn = marks.draw(_gathered(runs, name, ask), sheet=sheet)
+        except marks.OnPageOnlyError as error:
+            raise ScenarioError(f"--as {name}: {error}; --format text prints tables") from None
+        for written in files.write(drawn, path, ending, table):
+            terminal.out().print(f"wrote {written}")
 
 
 def _view(paths: Sequence[Path], named: str | None, ask: Ask) -> str:
