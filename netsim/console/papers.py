@@ -130,15 +130,7 @@ def _in_lines(plays: Sequence[str]) -> str:
 def show(measure: bool) -> None:
     """Print which shipped scenario plays which table of a paper, and how long it takes.
 
-    Parameters
-    ----------
-    measure : bool
-        Measure the rates of this machine, and keep them for the next time.
-
-    Raises
-    ------
-    ScenarioError
-        If measured rates cannot be kept, or kept ones cannot be read.
+    `measure`: measure the rates of this machine, and keep them for the next time.
     """
     table, path = shipped(), kept_rates()
     if measure:

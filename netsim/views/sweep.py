@@ -46,7 +46,7 @@ def gather(
     Parameters
     ----------
     lines : sequence of PointResult
-        See `comparison.compare_points`.
+        See `SweepTables.lines`.
     show : sequence of str
         Names of measures.
     minus : str

@@ -113,17 +113,7 @@ def is_listed(word: str) -> bool:
 def chosen(what: str, groups: Mapping[str, Group]) -> dict[str, Group]:
     """The groups that a word names: `algorithms`, a family or table, a part of its name, `all`.
 
-    Parameters
-    ----------
-    what : str
-        The word.
-    groups : mapping of str to callable
-        All that there are.
-
-    Raises
-    ------
-    ScenarioError
-        If the word names nothing.
+    A word that names nothing is refused.
     """
     found = _matching(what, groups)
     if found:

@@ -83,18 +83,9 @@ def are_few(seeds: int) -> bool:
 
 
 def spread_in_words(seeds: Iterable[int], spread_is: str) -> Around | None:
-    """The meaning of what figures draw around means over so many seeds each.
+    """The meaning of what figures draw around means over so many seeds each, of a spread's words.
 
-    Parameters
-    ----------
-    seeds : iterable of int
-    spread_is : str
-        Words of the spread.
-
-    Returns
-    -------
-    Around or None
-        None where nothing is a mean over several seeds.
+    None where nothing is a mean over several seeds.
     """
     counts = set(seeds)
     few = [word for n, word in ((2, "two"), (3, "three")) if n in counts]
@@ -396,13 +387,7 @@ def folders_of_seed(point: Path, seed: int) -> list[Path]:
 
 
 def estimates(runs: Mapping[int, Row], others: Mapping[int, Row]) -> dict[str, Estimate]:
-    """Every measure over the seeds of some runs, with its difference to others.
-
-    Parameters
-    ----------
-    runs, others : mapping of int to dict
-        Measures by seed.
-    """
+    """Every measure over the seeds of some runs, with its difference to others; both by seed."""
     cells = {}
     for name in MEASURES:
         said = _values_by_seed(name, runs.values(), runs)

@@ -52,12 +52,7 @@ class Pair:
 
 
 def require_equal_past(pair: Pair) -> dict[str, int]:
-    """Check that both runs are equal before the change.
-
-    Returns
-    -------
-    dict of str to int
-        How many rows of which tables were compared.
+    """Check that both runs are equal before the change; how many rows of which tables were.
 
     Raises
     ------

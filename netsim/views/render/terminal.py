@@ -158,15 +158,10 @@ def say(shown: Shown, console: Any, with_queries: bool = False) -> None:
 
 
 def tables(shown: Shown) -> list[WrappedTable]:
-    """Tables of what a view shows, to be printed by Rich.
+    """Tables of what a view shows, to be printed by Rich; none where it has controls alone.
 
     A mark that is read is printed as it is; of what is drawn, the few numbers that a text cites, or
     the tidy table itself.
-
-    Returns
-    -------
-    list of WrappedTable
-        Empty where a view has controls of its own and no table.
     """
     if shown.printed is not None:
         return [WrappedTable(shown.printed)]
