@@ -24,7 +24,7 @@ from netsim.protocols.declaration import declaration_of
 from netsim.python_api.arguments import as_path, require_flags, require_functions
 from netsim.python_api.objects import Naming
 from netsim.python_api.runs import Run, Sweep, opened_run, opened_sweep
-from netsim.python_api.scenario import Scenario, as_scenario, changed, kinds_for, parts
+from netsim.python_api.scenario import Scenario, as_scenario, kinds_for, parts
 from netsim.recording import folder_lock, run_folder, status
 from netsim.recording.observers import EvaluationEvent, MessageEvent, Observers, WakeupEvent
 from netsim.recording.summary import run_folders
@@ -387,7 +387,7 @@ def resume(
     if campaign_resume.has_ended(path):
         campaign_resume.require_every_run(path)
         return opened_run(path, run_folders(path), scenario)
-    say = tell or _say_nothing
+    say = tell or (lambda _: None)
     folders, changes = component_record.recall(path)
     for change in changes if scenario is None else ():
         say(change)
@@ -423,7 +423,7 @@ def _with_sweep(scenario: Scenario, stated: Mapping[str, Any]) -> Scenario:
             "out, or put them into files of a folder and name it by components="
         )
     own.lay_over({"sweep": table}, SWEEP)
-    found = changed(own, objects, folders)
+    found = Scenario._of(own, objects, folders)
     if found.tables.sweep is None or found.tables.sweep == SweepTable():
         raise ScenarioError(
             f"{draft.path}: has no [sweep] table; say what to vary: over={{...}}, seeds=range(5)"
@@ -469,10 +469,6 @@ def _require(problems: list[str], out: str | Path | None) -> None:
 
 def _path(out: str | Path | None) -> Path | None:
     return None if out is None else as_path(out, "out")
-
-
-def _say_nothing(text: str) -> None:
-    """Drop a sentence that nobody wants to read."""
 
 
 _WRITTEN_EVERY_S = 0.5

@@ -2,8 +2,7 @@
 
 import html
 import warnings
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +47,7 @@ class Run:
         self._written = {run.folder: _written(run.folder) for run in runs}
         self._scenario = scenario
         self._shown = folder  # as it was named
+        self._tables: dict[str, pd.DataFrame] = {}
 
     @property
     def algorithms(self) -> tuple[str, ...]:
@@ -178,7 +178,7 @@ class Run:
     @property
     def nodes(self) -> pd.DataFrame:
         """Nodes: role, speed, samples, class counts, position [m], transmit power [dBm]."""
-        return self._nodes.copy(deep=False)
+        return self._made("nodes", frames.nodes)
 
     @property
     def summary(self) -> pd.DataFrame:
@@ -187,7 +187,7 @@ class Run:
         The measures are those that `netsim compare` knows, such as `accuracy`, `delivered_share`
         (shares in [0, 1]), `transmitted_megabytes` [MB], `delay_s` [s].
         """
-        return self._summary.copy(deep=False)
+        return self._made("summary", frames.summary)
 
     @property
     def summaries(self) -> dict[str, dict[str, Any]]:
@@ -218,23 +218,17 @@ class Run:
         names = [str(run.labels["algorithm"]) for run in self._opened()]
         return made_unlike([run.folder for run in self._opened()], names)
 
-    @cached_property
-    def _tables(self) -> dict[str, pd.DataFrame]:
-        return {}
-
     def _table(self, name: str) -> pd.DataFrame:
         """A table of all runs; what a caller adds to it is not seen by the next one."""
         if name not in self._tables:
             self._tables[name] = frames.table(self._opened(), name)
         return self._tables[name].copy(deep=False)
 
-    @cached_property
-    def _nodes(self) -> pd.DataFrame:
-        return frames.nodes(self._opened())
-
-    @cached_property
-    def _summary(self) -> pd.DataFrame:
-        return frames.summary(self._opened())
+    def _made(self, name: str, make: Callable[[Sequence[RunFolder]], pd.DataFrame]) -> pd.DataFrame:
+        """The same of what is made of all runs."""
+        if name not in self._tables:
+            self._tables[name] = make(self._opened())
+        return self._tables[name].copy(deep=False)
 
     # -- figures and comparisons -----------------------------------------------------------------
 

@@ -8,6 +8,7 @@ the classes; then the files are imported, with stand-ins for what only playing n
 from __future__ import annotations
 
 import ast
+import re
 import tokenize
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -166,32 +167,11 @@ def families() -> dict[str, str]:
     found = {}
     for path in PACKAGE.rglob("__init__.py"):
         text = path.read_text(encoding="utf-8")
-        if "(Component)" not in text:
-            continue
-        body = ast.parse(text).body
-        if any(isinstance(part, ast.ClassDef) and _is_component(part) for part in body):
+        if re.search(r"^class \w+\(Component\)", text, re.MULTILINE):
             package = ".".join(path.parent.relative_to(PACKAGE.parent).parts)
-            found[_listed_as(body) or package.removeprefix("netsim.")] = package
+            listed = re.search(r'^LISTED_AS = "(.+)"', text, re.MULTILINE)
+            found[listed[1] if listed else package.removeprefix("netsim.")] = package
     return dict(sorted(found.items()))
-
-
-def folder_of(package: str) -> Path:
-    """Return the folder of a package of netsim."""
-    return PACKAGE.parent.joinpath(*package.split("."))
-
-
-def _is_component(part: ast.ClassDef) -> bool:
-    return any(isinstance(base, ast.Name) and base.id == "Component" for base in part.bases)
-
-
-def _listed_as(body: list[ast.stmt]) -> str | None:
-    """The package's `LISTED_AS`."""
-    for part in body:
-        if not isinstance(part, ast.Assign) or ast.unparse(part.targets[0]) != "LISTED_AS":
-            continue
-        if isinstance(part.value, ast.Constant):
-            return str(part.value.value)
-    return None
 
 
 def names_alone() -> dict[str, Group]:
@@ -200,7 +180,9 @@ def names_alone() -> dict[str, Group]:
     def of_files(folder: Path) -> Group:
         return lambda: [Choice(name, first_line(path)) for name, path in files(folder).items()]
 
-    folders = {name: folder_of(package) for name, package in families().items()}
+    folders = {
+        name: PACKAGE.parent.joinpath(*package.split(".")) for name, package in families().items()
+    }
     algorithms = Path(str(shipped.algorithms_package().__path__[0]))
     groups = {name: of_files(folder) for name, folder in folders.items()}
     return {"algorithms": of_files(algorithms), "scenarios": _scenarios, **groups}
@@ -291,7 +273,11 @@ def _tables(top: str, kinds: Kinds) -> list[Choice]:
             continue
         said, own = summary(table).partition("\n")[0], _keys(table)
         if path in ("", "algorithm"):  # the validated tables, of which a file states no params
-            own = tuple(_with_given_name(key) for key in own if key.name != "params")
+            own = tuple(
+                key._replace(default="") if key.name == "name" else key  # the kind's, else
+                for key in own
+                if key.name != "params"
+            )
         if not path:
             said = "Keys that stand before the first table, and all tables that there are."
         found.append(Choice(f"[{path}]" if path else TOP, said, own))
@@ -340,11 +326,6 @@ def _with_common(entries: Sequence[Choice]) -> list[Choice]:
 def _stem(word: str) -> str:
     """The word without its plural: `topologies` finds `topology`."""
     return word.removesuffix("s").removesuffix("ie").removesuffix("y")
-
-
-def _with_given_name(key: Key) -> Key:
-    """A key of a table that has a name of its own where the file states none."""
-    return key._replace(default="") if key.name == "name" else key
 
 
 def _keys(table: type[ScenarioTable]) -> tuple[Key, ...]:

@@ -17,8 +17,6 @@ from netsim.errors import ScenarioError, one_line
 PLACEHOLDERS = ("starting", "Starting")
 """Placeholders in a file of `starts` for the name, and for that of its class."""
 
-ALGORITHM = "algorithm"
-
 TEST = '''\
 """Checks of {name}: pytest {file}."""
 

@@ -217,12 +217,7 @@ def _seeds(text: str) -> list[int]:
 
 
 def part(text: str | None) -> tuple[int, int] | None:
-    """The part of a sweep that `--only` names: `3/8`.
-
-    Raises
-    ------
-    ScenarioError
-    """
+    """The part of a sweep that `--only` names: `3/8`."""
     if text is None:
         return None
     from netsim.scenario.draft import in_words
