@@ -440,19 +440,7 @@ def opened_run(folder: Path, folders: Sequence[Path], scenario: Scenario | None)
 
 
 def opened_sweep(folder: Path, scenario: Scenario | None) -> Sweep:
-    """The sweep of a folder.
-
-    Parameters
-    ----------
-    folder : Path
-    scenario : Scenario or None
-        None: that of the folder.
-
-    Raises
-    ------
-    ScenarioError
-        If no run of it has ended.
-    """
+    """The sweep of a folder, of which a run must have ended; `scenario`: None for the folder's."""
     design: SweepDesign = sweep_results.design_of(folder)
     runs = SweepTables(folder.absolute(), design).runs
     if not runs:
