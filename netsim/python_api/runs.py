@@ -3,8 +3,9 @@
 import html
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pandas as pd
 
@@ -79,9 +80,10 @@ class Run:
             )
         return self._of(chosen)
 
-    def _of(self, runs: Sequence[RunFolder]) -> "Run":
-        chosen = Run(self.folder, runs, self._scenario)
-        chosen._shown, chosen._written = self._shown, self._written
+    def _of(self, runs: Sequence[RunFolder]) -> Self:
+        """The same with some of its runs."""
+        chosen = copy(self)
+        chosen._runs, chosen._tables = tuple(runs), {}
         return chosen
 
     def _opened(self) -> tuple[RunFolder, ...]:
@@ -334,11 +336,6 @@ class Sweep(Run):
     ) -> None:
         super().__init__(folder, runs, scenario)
         self.design = design
-
-    def _of(self, runs: Sequence[RunFolder]) -> "Sweep":
-        chosen = Sweep(self.folder, runs, self.design, self._scenario)
-        chosen._shown, chosen._written = self._shown, self._written
-        return chosen
 
     def _warned(self) -> list[str]:
         return warned_in(self.folder, [run.folder for run in self._opened()])

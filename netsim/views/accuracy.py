@@ -33,12 +33,6 @@ PLACE = 20
 NOTHING = "it was measured once, at the start; set metrics.every_s below horizon_s"
 TAKES = ("metrics", "band", "paired_to", "against")
 
-_SILENT = {
-    "time": "",
-    "megabytes": "at the end; hardly sends",
-    "airtime": "at the end; hardly on air",
-}
-
 
 @dataclass(frozen=True, eq=False)
 class Curves:
@@ -144,7 +138,7 @@ def _without_number(drawn: Sequence[Curves]) -> list[str]:
 def _reach(run: RunFolder, axis: str) -> float:
     """The largest place of a run on an axis."""
     t_s = np.asarray(run.measured.get("t_s", ()), dtype=np.float64)
-    return float(AGAINST[axis][2](run, t_s[-1:]).max(initial=0.0)) if len(t_s) else 0.0
+    return float(AGAINST[axis].places(run, t_s[-1:]).max(initial=0.0)) if len(t_s) else 0.0
 
 
 def _main(run: RunFolder, ask: Ask) -> list[str]:
@@ -181,13 +175,13 @@ def _panel(curves: Curves, band: Band, told: Around | None, has_seeds: bool) -> 
     if curves.minus:
         y, axis = names.difference(y, curves.minus), "difference"
     mark = Lines(
-        AGAINST[curves.against][0],
+        AGAINST[curves.against].axis,
         y,
         "curve",
         "low",
         "high",
         axis,
-        silent=_SILENT[curves.against],
+        silent=AGAINST[curves.against].silent,
         each=each,
         around=told,
     )
@@ -200,7 +194,7 @@ def _rows(curves: Curves, line: Line, band: Band) -> list[Row]:
         {
             "curve": line.label,
             "metric": curves.title,
-            "against": AGAINST[curves.against][1],
+            "against": AGAINST[curves.against].column,
             "x": float(line.x[i]),
             "mean": float(line.y[i]),
             "low": float(line.y[i] - half[i]),
@@ -215,7 +209,7 @@ def _rows(curves: Curves, line: Line, band: Band) -> list[Row]:
 def _last_points(curves: Curves) -> list[Row]:
     """Return the last point of each curve."""
     spelled = Measure("", "%" if is_share(curves.metric) else "", lambda _: None).spelled
-    axis, what = AGAINST[curves.against][0], names.metric(curves.metric)
+    axis, what = AGAINST[curves.against].axis, names.metric(curves.metric)
     if curves.minus:
         what = names.difference(what, curves.minus, alone=True)
     sign: Literal["+", ""] = "+" if curves.minus else ""

@@ -1,13 +1,10 @@
-"""Layout of a figure: panels beside each other, the legend below them, labels in lines."""
+"""Layout of a figure: panels beside each other, labels in lines."""
 
 import textwrap
-from collections.abc import Sequence
-from typing import Any
 
 from matplotlib import rcParams
 from matplotlib.figure import Figure
 
-from netsim.views.render.figure import style as plot_style
 from netsim.views.render.figure.sheets import Sheet
 
 _LONG = 30
@@ -21,26 +18,6 @@ def columns_of(count: int, sheet: Sheet) -> int:
     if sheet.width_in is None or sheet.width_in >= _NARROW_IN:
         return {1: 1, 2: 2, 4: 2}.get(count, 3)
     return 1
-
-
-def finish(figure: Figure, handles: Sequence[Any], names: Sequence[str], note: str) -> None:
-    """Put the legend below the panels, and make the figure as much taller.
-
-    Parameters
-    ----------
-    figure : Figure
-    handles : sequence of Matplotlib artists
-    names : sequence of str
-        One a handle; a single one is left out where it says nothing.
-    note : str
-        What lines and bands are.
-    """
-    if not handles and not note:
-        return
-    before = figure.get_figheight()
-    plot_style.legend(figure, handles, names, note)
-    box = figure.legends[-1].get_window_extent(figure.canvas.get_renderer())  # type: ignore[attr-defined]
-    figure.set_figheight(before + box.height / figure.dpi)
 
 
 def wrapped(label: str, figure: Figure, columns: int) -> str:

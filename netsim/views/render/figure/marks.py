@@ -95,13 +95,14 @@ def draw(shown: Shown, heading: str = "", sheet: Sheet = SCREEN) -> Drawn:
     spreads = shown.spreads_in_words(_MOST_BANDS, of_more=("dots", "bars"))
     about = shown.about_with([*spreads, *shown.blocks_in_words])
     note = _note(shown, about)
-    if sheet.width_in is None:
-        if entries or note:
-            plot_style.legend(figure, list(entries.values()), list(entries), note)
-        if heading:
-            plot_style.heading(figure, heading)
-    else:
-        layout.finish(figure, list(entries.values()), list(entries), note)
+    tall = figure.get_figheight()
+    if entries or note:
+        plot_style.legend(figure, list(entries.values()), list(entries), note)
+        if sheet.width_in is not None:  # panels keep their height
+            box = figure.legends[-1].get_window_extent(figure.canvas.get_renderer())  # type: ignore[attr-defined]
+            figure.set_figheight(tall + box.height / figure.dpi)
+    if heading and sheet.has_heading:
+        plot_style.heading(figure, heading)
     rows = [dict(row) for row in shown.rows] or [
         ({"panel": panel.title} if panel.title and len(panels) > 1 else {}) | row
         for panel in panels
