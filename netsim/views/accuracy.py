@@ -25,7 +25,7 @@ from netsim.views.gathering.estimates import (
     over_seeds,
     worst,
 )
-from netsim.views.gathering.numbers import tidy
+from netsim.views.gathering.numbers import span, tidy
 from netsim.views.gathering.runs import pictured
 
 TITLE = "Accuracy over time"
@@ -107,32 +107,23 @@ def of_runs(runs: Sequence[RunFolder], ask: Ask) -> Shown | None:
     if max((float(line.x.max()) for one in drawn for line in one.lines), default=0.0) == 0:
         return None
     about = _explanation(seeds, ask.paired_to is not None)
-    no_number = _without_number(drawn)
-    if ask.on_paper and no_number and not _have_numbers(drawn):
+    every = [line for one in drawn for line in one.lines]
+    without = [line.label for line in every if not np.isfinite(line.y).any()]  # not to be seen
+    if ask.on_paper and without and len(without) == len(every):
         raise ScenarioError(
             f"{runs[0].folder}: {', '.join(wanted)}: no number to draw, as models are not finite "
             "at any evaluation"
         )
-    if no_number:
+    if without:
         about += "; no number, as models are not finite"
-        about += f": {', '.join(no_number)}" if len(runs) > 1 else ""
+        about += f": {', '.join(dict.fromkeys(without))}" if len(runs) > 1 else ""
     short = [row for one in drawn for row in _last_points(one)]
-    has_bands = any(line.half is not None for one in drawn for line in one.lines)
+    has_bands = any(line.half is not None for line in every)
     spread = Around(BANDS[band]) if has_bands else None
     has_seeds = ask.band is None and seeds[-1] > 1
     if has_seeds:
-        spread = spread_in_words([line.seeds for one in drawn for line in one.lines], BANDS[band])
+        spread = spread_in_words([line.seeds for line in every], BANDS[band])
     return Shown([_panel(one, band, spread, has_seeds) for one in drawn], about, short)
-
-
-def _have_numbers(drawn: Sequence[Curves]) -> bool:
-    return any(np.isfinite(line.y).any() for one in drawn for line in one.lines)
-
-
-def _without_number(drawn: Sequence[Curves]) -> list[str]:
-    """Names of curves of which no place is a number: they are in a legend, and not to be seen."""
-    empty = [n.label for one in drawn for n in one.lines if not np.isfinite(n.y).any()]
-    return list(dict.fromkeys(empty))
 
 
 def _reach(run: RunFolder, axis: str) -> float:
@@ -159,7 +150,7 @@ def _single(run: RunFolder, metric: str, against: str, band: Band) -> list[Line]
 
 def _explanation(seeds: Sequence[int], is_paired: bool) -> str:
     """The meaning of lines."""
-    count = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
+    count = span(seeds)
     over = "mean over nodes" if seeds[-1] == 1 else f"mean over nodes and {count} seeds"
     by = "node" if seeds[-1] == 1 else "seed"
     return f"{over}; differences paired by {by}" if is_paired else over

@@ -22,6 +22,7 @@ from netsim.views.gathering.comparison import (
     spread_in_words,
     tidy_rows,
 )
+from netsim.views.gathering.numbers import span
 from netsim.views.gathering.sweep_tables import SweepTables, of_fewer_seeds
 from netsim.views.gathering.swept import SweptAxis, swept_key
 
@@ -166,10 +167,9 @@ def _seen(cell: Estimate | None, minus: str) -> Estimate | None:
 
 def _explanation(lines: Sequence[PointResult], minus: str, is_search: bool) -> str:
     """Return the words that explain marks."""
-    counts = sorted({line.seeds for line in lines})
-    seeds = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
+    seeds = span(line.seeds for line in lines)
     what = "each mark a trial: " if is_search else ""
-    if counts[-1] == 1:
+    if seeds == "1":
         return f"{what}one seed"
     over = f"{what}mean over {seeds} seeds"
     return f"{over}; differences paired by seed" if minus else over

@@ -304,30 +304,20 @@ def _at_steps(rows: Rows, node: int, steps: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class SweepDesign:
-    """Keys that a sweep varies, and the measures that it shows.
-
-    Attributes
-    ----------
-    points : mapping of str to mapping
-        By label, which is the point's folder, the swept keys and their values; the others are
-        compared with the first.
-    seeds : tuple of int
-    target : float or None
-        Value of the main metric whose first crossing is told.
-    show : tuple of str
-        Names of measures for table and figure; none: `summary_fields.DEFAULT`.
-    against : str or None
-        The algorithm over which the others' lead is told.
-    algorithms : tuple of str
-        Names of all that are to be played.
-    """
+    """Keys that a sweep varies, and the measures that it shows."""
 
     points: Mapping[str, Mapping[str, Any]]
+    """By label, which is the point's folder, the swept keys and their values; the others are
+    compared with the first."""
     seeds: tuple[int, ...]
     target: float | None = None
+    """Value of the main metric whose first crossing is told."""
     show: tuple[str, ...] = ()
+    """Names of measures for table and figure; none: `summary_fields.DEFAULT`."""
     against: str | None = None
+    """The algorithm over which the others' lead is told."""
     algorithms: tuple[str, ...] = ()
+    """Names of all that are to be played."""
 
 
 @dataclass(frozen=True)
