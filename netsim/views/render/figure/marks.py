@@ -28,8 +28,8 @@ from netsim.views import (
 from netsim.views.gathering.numbers import evenly, rows_of
 from netsim.views.render.colours import COLOURS_OF, FATES
 from netsim.views.render.figure import axes as plot_axes
-from netsim.views.render.figure import layout, swept_axis
 from netsim.views.render.figure import style as plot_style
+from netsim.views.render.figure import swept_axis
 from netsim.views.render.figure.files import Drawn
 from netsim.views.render.figure.sheets import SCREEN, Sheet
 
@@ -41,6 +41,8 @@ _SIZES_IN: dict[type, tuple[float, float]] = {
     Response: (3.3, 2.7), Shares: (6.2, 3.2), Places: (6.0, 4.4),
 }  # fmt: skip
 """Width and height of a panel on a screen [in]."""
+_NARROW_IN = 5.0
+"""In a narrower figure panels stand below each other."""
 _SHORT = 12
 """Rows of the small table of a view that names none."""
 _MOST_BANDS = 4  # more bands than this hide each other; they become bars beside each other
@@ -86,11 +88,11 @@ def draw(shown: Shown, heading: str = "", sheet: Sheet = SCREEN) -> Drawn:
     places = _places_of(panels)
     for panel, on in zip(panels, axes, strict=True):
         if panel.title and len(panels) > 1:
-            on.set_title(layout.wrapped(panel.title, figure, columns))
+            on.set_title(plot_axes.wrapped(panel.title, figure, columns))
         _DRAWERS[type(panel.mark)](panel.mark, panel.table, on, entries, places)
         if sheet.width_in is not None:
-            on.set_xlabel(layout.wrapped(on.get_xlabel(), figure, columns))
-            on.set_ylabel(layout.wrapped_once(on.get_ylabel()))
+            on.set_xlabel(plot_axes.wrapped(on.get_xlabel(), figure, columns))
+            on.set_ylabel(plot_axes.wrapped_once(on.get_ylabel()))
     _colour_bars(panels, axes, figure)
     spreads = shown.spreads_in_words(_MOST_BANDS, of_more=("dots", "bars"))
     about = shown.about_with([*spreads, *shown.blocks_in_words])
@@ -142,12 +144,14 @@ def _rows(panel: Panel) -> list[dict[str, Any]]:
     return [{k: None if v != v else v for k, v in row.items()} for row in rows_of(panel.table)]
 
 
-def _columns(count: int, sheet: Sheet, kind: type = Lines) -> int:
-    if sheet.width_in is None and kind is Response:
-        return layout.columns_of(count, sheet)
-    if sheet.width_in is not None and kind is Cells:  # squares
-        return min(count, 2 if layout.columns_of(2, sheet) == 1 else 3)
-    return count if sheet.width_in is None else layout.columns_of(count, sheet)
+def _columns(count: int, sheet: Sheet, kind: type) -> int:
+    """Panels beside each other: on a screen all, but for those of a sweep; squares close by."""
+    is_narrow = sheet.width_in is not None and sheet.width_in < _NARROW_IN
+    if sheet.width_in is None and kind is not Response:
+        return count
+    if sheet.width_in is not None and kind is Cells:
+        return min(count, 2 if is_narrow else 3)
+    return 1 if is_narrow else {1: 1, 2: 2, 4: 2}.get(count, 3)
 
 
 def _panels(panels: Sequence[Panel], sheet: Sheet) -> tuple[Figure, list[Axes]]:
@@ -271,7 +275,7 @@ def _layers(
     on.set_xlim(float(x[0]) - mark.width / 2, float(x[-1]) + mark.width / 2)
     on.set_ylim(0, 1.04 * float(below.max()) or 1.0)
     on.set_xlabel(mark.x.title)
-    on.set_ylabel(layout.wrapped_once(mark.y.title))
+    on.set_ylabel(plot_axes.wrapped_once(mark.y.title))
     plot_axes.lines_across(on)
     plot_axes.plain_ticks(on.xaxis)
     plot_axes.plain_ticks(on.yaxis)
@@ -371,7 +375,7 @@ def _marked_points(x: Floats, place: tuple[int, int]) -> tuple[NDArray[np.intp],
 
 def _distribution_axes(mark: Lines, on: Axes) -> None:
     on.set_xlabel(mark.x.title)
-    on.set_ylabel(layout.wrapped_once(mark.y.title))
+    on.set_ylabel(plot_axes.wrapped_once(mark.y.title))
     on.set_ylim(0, 101.5)
     on.set_yticks([0, 25, 50, 75, 100])
     on.grid(color=plot_style.GRID, linewidth=0.8)
