@@ -153,36 +153,35 @@ def conclude_sweep(
     """
     from netsim.recording.csv_files import write_csv
     from netsim.views import differences, sweep
-    from netsim.views.gathering import comparison
+    from netsim.views.gathering.comparison import measures_to_show, tidy_rows
+    from netsim.views.gathering.sweep_tables import SweepTables
     from netsim.views.render import pictures
     from netsim.views.render.terminal import WrappedTable
 
     assert scenario.sweep is not None
     names = [entry.name for entry in scenario.algorithm]
     swept = sweep_results.design(top, scenario.sweep, scenario.seed, names)
-    lines = comparison.compare_points(top, swept)
-    write_csv(top / "sweep.csv", comparison.tidy_rows(lines))
+    tables = SweepTables(top, swept, sweep_results.read_trials(top))
+    write_csv(top / "sweep.csv", tidy_rows(tables.lines))
     select = scenario.chosen_by
     best = {}
     if select:
         main = scenario.main_metric
         best = sweep_results.best_trials(swept.points, swept.seeds, names, select, top, main)
-    show = comparison.measures_to_show(lines, swept.show)
     if not scenario.sweep.trials:
-        response = sweep.gather(lines, show)
+        response = sweep.gather(tables.lines, measures_to_show(tables.lines, swept.show))
         if response is not None:
             pictures.save(response, scenario.name, top / "sweep.png")
     has_page = report and len(runs_with(top, "summary.json")) <= MOST_RUNS
     if has_page:
-        from netsim.views.gathering.sweep_tables import SweepTables
         from netsim.views.render.page import sweep_page
 
-        sweep_page.report(SweepTables(top, swept, sweep_results.read_trials(top)), top / PAGE)
+        sweep_page.report(tables, top / PAGE)
     checksums.write(top, last)
     if quiet:
         return
     console = consoles.out()
-    console.print(WrappedTable(differences.printed(lines, show, swept)))
+    console.print(WrappedTable(differences.printed(tables)))
     for remark in sweep_results.remarks(top, swept):
         console.print(Text(remark, style="yellow"))
     for algorithm, found in best.items():

@@ -1,10 +1,12 @@
 """The command `netsim`: its commands are the files of `netsim/console/commands`."""
 
 import importlib
+import inspect
 import os
 import pkgutil
 import re
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Annotated, Any
 
@@ -13,6 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from netsim import standard_streams
 from netsim.console import commands, near_misses, stand_ins, terminal
+from netsim.console.options import Debug
 from netsim.errors import ScenarioError, one_line
 
 _EMPTY = re.compile("(--[a-z-]+=)?")
@@ -62,9 +65,31 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+
+def _reporting(module: Any) -> Callable[..., None]:
+    """The command of a module with one option more, whose errors become messages and exit codes.
+
+    The module's `FAILURE` stands before what is not the input's fault.
+    """
+    found = inspect.signature(module.command, eval_str=True)
+    last = inspect.Parameter(
+        "debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Debug
+    )
+
+    def command(debug: bool, **given: Any) -> None:
+        with terminal.reported(debug, getattr(module, "FAILURE", "failed")):
+            module.command(**given)
+
+    taken = found.replace(parameters=[*found.parameters.values(), last])
+    command.__signature__ = taken  # type: ignore[attr-defined]
+    command.__annotations__ = {name: one.annotation for name, one in taken.parameters.items()}
+    command.__doc__ = module.command.__doc__
+    return command
+
+
 for _found in pkgutil.iter_modules(commands.__path__):
     _module = importlib.import_module(f"{commands.__name__}.{_found.name}")
-    app.command(_found.name, cls=_Command)(_module.command)
+    app.command(_found.name, cls=_Command)(_reporting(_module))
 
 
 def _version(wanted: bool) -> None:

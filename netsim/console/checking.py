@@ -37,10 +37,6 @@ def checked(
     out : Path or None
         The folder that results shall go into.
     timing_only : bool
-
-    Raises
-    ------
-    ScenarioError
     """
     problems = []
     out_problem = runner.out_problem(out) if out is not None else None

@@ -17,14 +17,9 @@ RUN_COMMANDS = "explain, report, compare, plot, export, verify or resume"
 
 @contextmanager
 def options_named(known: Mapping[str, Any], command: str | None) -> Iterator[None]:
-    """Add to the error of an option that is not there which commands have it.
+    """Add to the error of an option that is not there which of the `known` commands have it.
 
-    Parameters
-    ----------
-    known : mapping of str to command
-        All commands.
-    command : str or None
-        The one that was called; None: none yet.
+    `command`: the one that was called; None: none yet.
     """
     try:
         yield
@@ -43,15 +38,7 @@ def options_named(known: Mapping[str, Any], command: str | None) -> Iterator[Non
 
 
 def refusal(words: Sequence[str], known: Sequence[str]) -> str:
-    """Refuse the first word, which is no command, and name the command line that was meant.
-
-    Parameters
-    ----------
-    words : sequence of str
-        The command line.
-    known : sequence of str
-        All commands.
-    """
+    """Refuse the first word, which is no command, and name the command line that was meant."""
     word, rest = words[0], list(words[1:])
     meant = _intended_command(word, rest, known)
     return f"There is no command {word!r}. " + (f"Did you mean: {meant}" if meant else _all(known))

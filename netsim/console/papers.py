@@ -1,8 +1,8 @@
 """`netsim list papers`: which shipped scenario plays which table of a paper, and for how long.
 
-What each scenario computes is counted in `papers.toml` beside this file, with the rates at which a
-reference machine computes such models; `python -m tools.paper_hours` writes it. So nothing is
-validated, built or timed, unless this machine's own rates are asked for.
+Each says so in its table `[paper]`. What it computes is counted in `papers.toml` beside this file,
+with the rates at which a reference machine computes such models; `python -m tools.paper_hours`
+writes it. So nothing is validated, built or timed, unless this machine's own rates are asked for.
 """
 
 import json
@@ -22,6 +22,7 @@ from rich.text import Text
 from netsim.console import terminal
 from netsim.errors import ScenarioError
 from netsim.recording.whole_files import write_text
+from netsim.scenario.shipped import scenarios, scenarios_folder
 
 SHIPPED = Path(__file__).with_name("papers.toml")
 NOT_PLAYED = {
@@ -47,22 +48,14 @@ Rates = Mapping[str, tuple[float, float]]
 
 @dataclass(frozen=True)
 class Entry:
-    """A scenario that plays something of a paper.
-
-    Attributes
-    ----------
-    paper : str
-    plays : tuple of str
-        Tables and figures.
-    scenario : str
-    flop : mapping of str to (float, float)
-        By a model's name, operations in local steps and in outputs, of all points and seeds.
-    """
+    """A scenario that plays something of a paper."""
 
     paper: str
     plays: tuple[str, ...]
+    """Tables and figures."""
     scenario: str
     flop: Mapping[str, tuple[float, float]]
+    """By a model's name, operations in local steps and in outputs, of all points and seeds."""
 
     def hours(self, rates: Rates, cores: int) -> float:
         """Wall time at some rates of a core, on so many."""
@@ -76,19 +69,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class Shipped:
-    """The shipped table.
-
-    Attributes
-    ----------
-    machine : str
-        On which its rates were measured.
-    cores : int
-        Of it.
-    rates : mapping
-    entries : list of Entry
-    """
+    """The shipped table."""
 
     machine: str
+    """The one on which its rates were measured."""
     cores: int
     rates: Rates
     entries: list[Entry]
@@ -96,19 +80,18 @@ class Shipped:
 
 def shipped() -> Shipped:
     """Return the shipped table, by paper and first table."""
-    found = tomllib.loads(SHIPPED.read_text(encoding="utf-8"))
-    entries = [
-        Entry(
-            one["paper"],
-            tuple(one["plays"]),
-            name,
-            {model: (float(a), float(b)) for model, (a, b) in one["flop"].items()},
-        )
-        for name, one in found["scenarios"].items()
-    ]
+    found, files = tomllib.loads(SHIPPED.read_text(encoding="utf-8")), scenarios(scenarios_folder())
+    entries = []
+    for name, flop in found["flop"].items():
+        paper = tomllib.loads(files[name].read_text(encoding="utf-8"))["paper"]
+        entries.append(Entry(paper["name"], tuple(paper["plays"]), name, _pairs(flop)))
     entries.sort(key=lambda e: (e.paper, _order(e.plays[0]), e.scenario))
-    rates = {name: (float(a), float(b)) for name, (a, b) in found["rates"].items()}
-    return Shipped(found["machine"], found["cores"], rates, entries)
+    return Shipped(found["machine"], found["cores"], _pairs(found["rates"]), entries)
+
+
+def _pairs(found: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+    """By a model's name, what a file has of local steps and of outputs."""
+    return {name: (float(a), float(b)) for name, (a, b) in found.items()}
 
 
 def as_table(entries: Sequence[Entry], rates: Rates, cores: int) -> Table:
@@ -147,15 +130,7 @@ def _in_lines(plays: Sequence[str]) -> str:
 def show(measure: bool) -> None:
     """Print which shipped scenario plays which table of a paper, and how long it takes.
 
-    Parameters
-    ----------
-    measure : bool
-        Measure the rates of this machine, and keep them for the next time.
-
-    Raises
-    ------
-    ScenarioError
-        If measured rates cannot be kept, or kept ones cannot be read.
+    `measure`: measure the rates of this machine, and keep them for the next time.
     """
     table, path = shipped(), kept_rates()
     if measure:
@@ -222,8 +197,7 @@ def kept(path: Path, table: Shipped) -> Rates | None:
     if not path.is_file():
         return None
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        rates = {name: (float(a), float(b)) for name, (a, b) in found.items()}
+        rates = _pairs(json.loads(path.read_text(encoding="utf-8")))
         if not all(math.isfinite(x) and x > 0 for pair in rates.values() for x in pair):
             raise ValueError("not all of them are rates")
     except (ValueError, TypeError, AttributeError) as error:

@@ -1,4 +1,4 @@
-"""Checks of what Python code hands over: an argument that can't be is named with its value."""
+"""Checks of what Python code hands over: a ScenarioError names an argument that can't be."""
 
 import errno
 import math
@@ -44,12 +44,7 @@ def as_path(given: str | Path, name: str = "path") -> Path:
 
 
 def require_flags(caller: str, **given: Any) -> None:
-    """Refuse a switch that is neither True nor False: any text counts as true in Python.
-
-    Raises
-    ------
-    ScenarioError
-    """
+    """Refuse a switch that is neither True nor False: any text counts as true in Python."""
     for name, value in given.items():
         if not isinstance(value, bool | np.bool_):
             raise ScenarioError(f"{caller}: {name} = {_shown(value)}: must be True or False")
@@ -63,10 +58,6 @@ def require_functions(caller: str, **given: tuple[Callable[..., object] | None, 
     caller : str
     **given : (object, str)
         By argument what was given, None for nothing, and what a function takes and gives.
-
-    Raises
-    ------
-    ScenarioError
     """
     for name, (value, form) in given.items():
         if value is not None and not callable(value):
@@ -74,12 +65,7 @@ def require_functions(caller: str, **given: tuple[Callable[..., object] | None, 
 
 
 def require_ordered(value: Any, label: str) -> None:
-    """Refuse a set where order matters: Python gives its entries in another order in each process.
-
-    Raises
-    ------
-    ScenarioError
-    """
+    """Refuse a set where order matters: in each process its entries have another order."""
     if isinstance(value, set | frozenset):
         raise ScenarioError(f"{label} = {_shown(value)}: is a set, which has no order; give a list")
 
@@ -92,10 +78,6 @@ def require_texts(caller: str, **given: Any) -> None:
     caller : str
     **given
         By argument a name, or a tuple of names.
-
-    Raises
-    ------
-    ScenarioError
     """
     for name, value in given.items():
         for one in value if isinstance(value, tuple) else (value,):
@@ -113,10 +95,6 @@ def require_one_of(caller: str, name: str, value: Any, known: Iterable[str]) -> 
     value : object
         What was given.
     known : iterable of str
-
-    Raises
-    ------
-    ScenarioError
     """
     require_texts(caller, **{name: value})
     there = list(known)
@@ -137,10 +115,6 @@ def as_number(caller: str, name: str, value: Any, whole: bool = False) -> float 
     value : object
     whole : bool
         Whether it must be a whole number.
-
-    Raises
-    ------
-    ScenarioError
     """
     if value is None:
         return None

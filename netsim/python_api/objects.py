@@ -36,16 +36,10 @@ BY_NAME = ("algorithm", "data", "model", "topology")
 
 @dataclass(frozen=True)
 class Objects:
-    """Kinds of a scenario that were given as Python objects.
-
-    Attributes
-    ----------
-    components : mapping of (str, str) to type of Component
-        By the package of their family and their name.
-    algorithms : mapping of str to module
-    """
+    """Kinds of a scenario that were given as Python objects."""
 
     components: Mapping[tuple[str, str], type[Component]] = field(default_factory=dict)
+    """By the package of their family and their name."""
     algorithms: Mapping[str, ModuleType] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
@@ -79,24 +73,9 @@ class Naming:
         return Objects(dict(self._components), dict(self._algorithms))
 
     def plain(self, value: Any, path: KeyPath) -> Any:
-        """A value as a scenario file could state it.
+        """A value of a key as a scenario file could state it: a copy, of plain values.
 
-        Parameters
-        ----------
-        value : object
-            Of a key: a number, a table, a list, an object.
-        path : tuple of (str or int)
-            The key.
-
-        Returns
-        -------
-        object
-            Texts, numbers, switches, lists, and tables of these; a copy.
-
-        Raises
-        ------
-        ScenarioError
-            If an object can't be what stands there.
+        An object that can't be what stands at the key is refused.
         """
         if isinstance(value, Component):
             value = {tag_of_class(type(value)): type(value), **value.model_dump(exclude={*TAGS})}
@@ -119,18 +98,9 @@ class Naming:
         return str(value) if isinstance(value, Path) else value
 
     def swept(self, over: Mapping[str, Any], ranges: bool = False) -> dict[str, Any]:
-        """Lists of values by key path, as `[sweep]` has them.
+        """Lists of values by key path, as `[sweep]` has them; one value for a list is refused.
 
-        Parameters
-        ----------
-        over : mapping of str to iterable
-        ranges : bool
-            Whether a table may stand for a list, such as `{"low": 0.1, "high": 1.0}`.
-
-        Raises
-        ------
-        ScenarioError
-            If an object can't be what stands there, or one value stands for a list.
+        `ranges`: a table may stand for a list, such as `{"low": 0.1, "high": 1.0}`.
         """
         if not isinstance(over, Mapping):
             raise ScenarioError(
@@ -211,19 +181,7 @@ def tag_of_class(component: type[Component]) -> str:
 
 
 def algorithm_module(thing: Any, name: str) -> ModuleType:
-    """The module of an algorithm: the one given, or a new one for a class.
-
-    Parameters
-    ----------
-    thing : module or class
-    name : str
-        Of the algorithm.
-
-    Raises
-    ------
-    ScenarioError
-        If it lacks `Params` or `processes`.
-    """
+    """The module of an algorithm, or a new one for a class, with `Params` and `processes`."""
     if not isinstance(thing, ModuleType) and not inspect.isclass(thing):
         raise ScenarioError(
             f"[algorithm] kind = {thing!r}: is no algorithm; give a name, a module, or a class "

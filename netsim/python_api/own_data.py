@@ -29,21 +29,14 @@ _TOLD = 3
 
 
 class Rows(NamedTuple):
-    """Samples as they were given.
-
-    Attributes
-    ----------
-    x : (n, ...) float32 or int64
-        Whole numbers stay whole: of words, ids.
-    y : (n, ...) int64 or float64
-        Class numbers, or numbers to predict.
-    users : (n,) int64 or None
-        Number of the user that each sample is of.
-    """
+    """Samples as they were given."""
 
     x: NDArray[Any]
+    """(n, ...) float32 or int64. Whole numbers stay whole: of words, ids."""
     y: NDArray[Any]
+    """(n, ...) int64 or float64. Class numbers, or numbers to predict."""
     users: NDArray[np.int64] | None
+    """(n,) int64. Number of the user that each sample is of."""
 
 
 class OwnData(DataSet):
@@ -271,13 +264,7 @@ def _numbered(parts: list[Any], name: str) -> list[Rows]:
 
 
 def _array(value: Any) -> NDArray[Any]:
-    """An array of a value.
-
-    Raises
-    ------
-    DataError
-        If it is an image by a table of colours: its numbers are places in the table.
-    """
+    """An array of a value; of an image by a table of colours, numbers would be places there."""
     if isinstance(value, Image.Image) and value.mode in ("P", "PA"):
         raise DataError(
             "[data]: images of mode P are numbers of colours in a table, and no colours; give "

@@ -24,7 +24,7 @@ from netsim.protocols.declaration import declaration_of
 from netsim.python_api.arguments import as_path, require_flags, require_functions
 from netsim.python_api.objects import Naming
 from netsim.python_api.runs import Run, Sweep, opened_run, opened_sweep
-from netsim.python_api.scenario import Scenario, as_scenario, changed, kinds_for, parts
+from netsim.python_api.scenario import Scenario, as_scenario, kinds_for, parts
 from netsim.recording import folder_lock, run_folder, status
 from netsim.recording.observers import EvaluationEvent, MessageEvent, Observers, WakeupEvent
 from netsim.recording.summary import run_folders
@@ -182,12 +182,7 @@ def run(
 
 
 def _require_at_home(path: str | Path, objects: object, engine: str) -> None:
-    """Refuse objects where actors compute, which they do not reach.
-
-    Raises
-    ------
-    ScenarioError
-    """
+    """Refuse objects where actors compute, which they do not reach."""
     if objects and engine == "ray":
         raise ScenarioError(
             f'{path}: [run] engine = "ray": algorithms and components that are objects of '
@@ -206,20 +201,7 @@ def _found_there(
 ) -> Run | None:
     """The run that a folder holds, gone on with where need be; None: it is to be played.
 
-    Parameters
-    ----------
-    scenario : Scenario
-    out : str, Path or None
-    timing_only, progress : bool
-        As of `run`.
-    engine : str or None
-    actors : int or None
-        As of `run`.
-
-    Raises
-    ------
-    ScenarioError
-        If the folder is of another scenario, or a process writes into it.
+    A folder of another scenario, and one that a process writes into, are refused.
     """
     if out is None:
         raise ScenarioError(f"{RUN}: resume=True: needs out=, the folder to go on with")
@@ -271,12 +253,7 @@ def _found_there(
 def _changed_since(folder: Path, modules: Mapping[str, ModuleType], timing_only: bool) -> list[str]:
     """Describe what differs, beside its scenario, between the run of a folder and the one wanted.
 
-    Parameters
-    ----------
-    folder : Path
-    modules : mapping of str to module
-        Of the algorithms, by their names in the scenario.
-    timing_only : bool
+    `modules`: of the algorithms, by their names in the scenario.
     """
     found, changes = [], run_inputs.Changes()
     for run in [folder, *(folder / name for name in modules)]:
@@ -410,7 +387,7 @@ def resume(
     if campaign_resume.has_ended(path):
         campaign_resume.require_every_run(path)
         return opened_run(path, run_folders(path), scenario)
-    say = tell or _say_nothing
+    say = tell or (lambda _: None)
     folders, changes = component_record.recall(path)
     for change in changes if scenario is None else ():
         say(change)
@@ -429,13 +406,7 @@ def resume(
 
 
 def _with_sweep(scenario: Scenario, stated: Mapping[str, Any]) -> Scenario:
-    """The scenario with what is stated of `[sweep]` laid over its own.
-
-    Raises
-    ------
-    ScenarioError
-        If there is nothing to sweep, or objects would have to travel to other processes.
-    """
+    """The scenario with what is stated of `[sweep]` laid over its own; a sweep has to be stated."""
     draft, objects, folders = parts(scenario)
     own, naming = draft.copy(), Naming()
     table = {key: value for key, value in stated.items() if value is not None}
@@ -452,7 +423,7 @@ def _with_sweep(scenario: Scenario, stated: Mapping[str, Any]) -> Scenario:
             "out, or put them into files of a folder and name it by components="
         )
     own.lay_over({"sweep": table}, SWEEP)
-    found = changed(own, objects, folders)
+    found = Scenario._of(own, objects, folders)
     if found.tables.sweep is None or found.tables.sweep == SweepTable():
         raise ScenarioError(
             f"{draft.path}: has no [sweep] table; say what to vary: over={{...}}, seeds=range(5)"
@@ -467,13 +438,7 @@ def _is_part(only: Any) -> bool:
 
 
 def _seeds(given: Any) -> list[int]:
-    """The seeds of a sweep.
-
-    Raises
-    ------
-    ScenarioError
-        If they are no whole numbers.
-    """
+    """The seeds of a sweep; what are no whole numbers is refused."""
     is_list = isinstance(given, Iterable) and not isinstance(given, str | bytes)
     seeds = list(given) if is_list else [given]
     if not is_list or not all(map(_is_whole, seeds)):
@@ -490,10 +455,7 @@ def _is_whole(value: Any) -> bool:
 def _require(problems: list[str], out: str | Path | None) -> None:
     """Refuse what this machine or the folder can't do, before anything is written.
 
-    Raises
-    ------
-    ScenarioError
-        A `FolderBusyError` where nothing is wrong but that a process writes into the folder.
+    The error is a `FolderBusyError` where nothing is wrong but that a process writes there.
     """
     folder = _path(out)
     taken = None if folder is None else runner.out_problem(folder, "out")
@@ -507,10 +469,6 @@ def _require(problems: list[str], out: str | Path | None) -> None:
 
 def _path(out: str | Path | None) -> Path | None:
     return None if out is None else as_path(out, "out")
-
-
-def _say_nothing(text: str) -> None:
-    """Drop a sentence that nobody wants to read."""
 
 
 _WRITTEN_EVERY_S = 0.5

@@ -1,7 +1,6 @@
 """The figures of runs, as matplotlib figures that a notebook shows and a script saves."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -15,9 +14,10 @@ from netsim.recording.reader import RunFolder
 from netsim.recording.summary_fields import MEASURES, measure_name
 from netsim.views import Ask, Shown, accuracy
 from netsim.views import sweep as response
-from netsim.views.gathering.comparison import SweepDesign, compare_points, measures_to_show
+from netsim.views.gathering.comparison import measures_to_show
 from netsim.views.gathering.estimates import AGAINST, BANDS, Band
 from netsim.views.gathering.runs import pictured, shown_of, title_of
+from netsim.views.gathering.sweep_tables import SweepTables
 from netsim.views.render.figure import marks
 from netsim.views.render.figure import style as plot_style
 from netsim.views.render.figure.sheets import SCREEN, Sheet, paper, width_in
@@ -163,17 +163,7 @@ class Plots:
         band: Band | None,
         paired_to: str | None,
     ) -> Figure:
-        """Metrics over time or over what it cost.
-
-        Parameters
-        ----------
-        metrics : sequence of str
-            None: the main metric on test samples.
-        against : str
-        sheet : Sheet
-        band : str or None
-        paired_to : str or None
-        """
+        """Metrics over time or over what it cost; without any, the main one on test samples."""
         require_one_of("plot", "against", against, AGAINST)
         require_one_of("plot", "band", band, BANDS)
         require_texts("plot", metric=metrics, paired_to=paired_to)
@@ -202,15 +192,12 @@ class SweepPlots(Plots):
     Parameters
     ----------
     runs : sequence of RunFolder
-    folder : Path
-        Of the sweep.
-    design : SweepDesign
-        Keys that it varies.
+    tables : SweepTables
     """
 
-    def __init__(self, runs: Sequence[RunFolder], folder: Path, design: SweepDesign) -> None:
+    def __init__(self, runs: Sequence[RunFolder], tables: SweepTables) -> None:
         super().__init__(runs)
-        self._folder, self._design = folder, design
+        self._tables = tables
 
     def sweep(self, *show: str, width: Width = None, paired_to: str | None = None) -> Figure:
         """Means over seeds with their 95 % intervals against the swept key: one panel per measure.
@@ -229,8 +216,8 @@ class SweepPlots(Plots):
         """
         require_texts("plot", show=show, paired_to=paired_to)
         mine = {run.labels["algorithm"] for run in self._runs}
-        compared = compare_points(self._folder, self._design, paired_to)
-        lines = [line for line in compared if line.algorithm in mine]
+        folder, design = self._tables.folder, self._tables.design
+        lines = [ln for ln in self._tables.lines_to(paired_to) if ln.algorithm in mine]
         try:
             asked = [measure_name(name) for name in show]
         except ValueError as error:
@@ -238,15 +225,15 @@ class SweepPlots(Plots):
         there = [name for name in MEASURES if any(name in line.estimates for line in lines)]
         for name in asked if there else ():
             require_one_of("plot", "show", name, there)
-        wanted = measures_to_show(lines, asked or self._design.show)
+        wanted = measures_to_show(lines, asked or design.show)
         minus = paired_to or ""
-        shown = response.gather(lines, wanted, minus, sweep_results.is_search(self._folder, minus))
+        shown = response.gather(lines, wanted, minus, sweep_results.is_search(folder, minus))
         if shown is None:
             raise ScenarioError(
-                f"plot: {self._folder}: nothing is varied, or no run has {', '.join(wanted)}; "
+                f"plot: {folder}: nothing is varied, or no run has {', '.join(wanted)}; "
                 f"there are {', '.join(there)}"
             )
-        return _figure(shown, self._folder.resolve().name, _sheet(width))
+        return _figure(shown, folder.resolve().name, _sheet(width))
 
 
 def _figure(shown: Shown, heading: str, sheet: Sheet) -> Figure:

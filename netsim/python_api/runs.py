@@ -2,10 +2,10 @@
 
 import html
 import warnings
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pandas as pd
 
@@ -23,12 +23,7 @@ from netsim.recording.summary import left_out, run_folders
 from netsim.registry import did_you_mean
 from netsim.views import explain
 from netsim.views.gathering import frames
-from netsim.views.gathering.comparison import (
-    SweepDesign,
-    compare_points,
-    run_rows,
-    tidy_rows,
-)
+from netsim.views.gathering.comparison import SweepDesign, tidy_rows
 from netsim.views.gathering.frames import Comparison
 from netsim.views.gathering.sweep_tables import SweepTables
 
@@ -53,6 +48,7 @@ class Run:
         self._written = {run.folder: _written(run.folder) for run in runs}
         self._scenario = scenario
         self._shown = folder  # as it was named
+        self._tables: dict[str, pd.DataFrame] = {}
 
     @property
     def algorithms(self) -> tuple[str, ...]:
@@ -84,19 +80,14 @@ class Run:
             )
         return self._of(chosen)
 
-    def _of(self, runs: Sequence[RunFolder]) -> "Run":
-        chosen = Run(self.folder, runs, self._scenario)
-        chosen._shown, chosen._written = self._shown, self._written
+    def _of(self, runs: Sequence[RunFolder]) -> Self:
+        """The same with some of its runs."""
+        chosen = copy(self)
+        chosen._runs, chosen._tables = tuple(runs), {}
         return chosen
 
     def _opened(self) -> tuple[RunFolder, ...]:
-        """The runs to read, once each is known to be that which was opened.
-
-        Raises
-        ------
-        ScenarioError
-            If one was moved or deleted, or another run is in its place.
-        """
+        """The runs to read, once each is known to be that which was opened; others are refused."""
         for run in self._runs:
             now = _written(run.folder)
             if now != self._written[run.folder]:
@@ -189,7 +180,7 @@ class Run:
     @property
     def nodes(self) -> pd.DataFrame:
         """Nodes: role, speed, samples, class counts, position [m], transmit power [dBm]."""
-        return self._nodes.copy(deep=False)
+        return self._made("nodes", frames.nodes)
 
     @property
     def summary(self) -> pd.DataFrame:
@@ -198,7 +189,7 @@ class Run:
         The measures are those that `netsim compare` knows, such as `accuracy`, `delivered_share`
         (shares in [0, 1]), `transmitted_megabytes` [MB], `delay_s` [s].
         """
-        return self._summary.copy(deep=False)
+        return self._made("summary", frames.summary)
 
     @property
     def summaries(self) -> dict[str, dict[str, Any]]:
@@ -229,23 +220,17 @@ class Run:
         names = [str(run.labels["algorithm"]) for run in self._opened()]
         return made_unlike([run.folder for run in self._opened()], names)
 
-    @cached_property
-    def _tables(self) -> dict[str, pd.DataFrame]:
-        return {}
-
     def _table(self, name: str) -> pd.DataFrame:
         """A table of all runs; what a caller adds to it is not seen by the next one."""
         if name not in self._tables:
             self._tables[name] = frames.table(self._opened(), name)
         return self._tables[name].copy(deep=False)
 
-    @cached_property
-    def _nodes(self) -> pd.DataFrame:
-        return frames.nodes(self._opened())
-
-    @cached_property
-    def _summary(self) -> pd.DataFrame:
-        return frames.summary(self._opened())
+    def _made(self, name: str, make: Callable[[Sequence[RunFolder]], pd.DataFrame]) -> pd.DataFrame:
+        """The same of what is made of all runs."""
+        if name not in self._tables:
+            self._tables[name] = make(self._opened())
+        return self._tables[name].copy(deep=False)
 
     # -- figures and comparisons -----------------------------------------------------------------
 
@@ -352,17 +337,15 @@ class Sweep(Run):
         super().__init__(folder, runs, scenario)
         self.design = design
 
-    def _of(self, runs: Sequence[RunFolder]) -> "Sweep":
-        chosen = Sweep(self.folder, runs, self.design, self._scenario)
-        chosen._shown, chosen._written = self._shown, self._written
-        return chosen
-
     def _warned(self) -> list[str]:
         return warned_in(self.folder, [run.folder for run in self._opened()])
 
     def _unlike(self) -> list[str]:
         folders, points = [run.folder for run in self._opened()], self.design.points
         return changed_in(self.folder, folders, points) + unmoved_in(points, folders)
+
+    def _swept(self) -> SweepTables:
+        return SweepTables(self.folder, self.design)
 
     @property
     def points(self) -> pd.DataFrame:
@@ -372,7 +355,7 @@ class Sweep(Run):
         seeds that both have; the mean is over `seeds`.
         """
         names = {run.labels["algorithm"] for run in self._opened()}
-        found = pd.DataFrame(tidy_rows(compare_points(self.folder, self.design)))
+        found = pd.DataFrame(tidy_rows(self._swept().lines))
         return found[found["algorithm"].isin(names)].reset_index(drop=True)
 
     @property
@@ -385,7 +368,7 @@ class Sweep(Run):
         names = {run.labels["algorithm"] for run in self._opened()}
         rows = [
             {"point": point, "algorithm": algorithm, "seed": seed, **measures}
-            for point, algorithms in run_rows(self.folder, self.design).items()
+            for point, algorithms in self._swept().rows.items()
             for algorithm, seeds in algorithms.items()
             for seed, measures in seeds.items()
             if algorithm in names
@@ -395,7 +378,7 @@ class Sweep(Run):
     @property
     def plot(self) -> SweepPlots:
         """Figures: those of runs, and `sweep.plot.sweep()`."""
-        return SweepPlots(self._opened(), self.folder, self.design)
+        return SweepPlots(self._opened(), self._swept())
 
 
 def open_folder(folder: str | Path) -> Run:
@@ -454,19 +437,7 @@ def opened_run(folder: Path, folders: Sequence[Path], scenario: Scenario | None)
 
 
 def opened_sweep(folder: Path, scenario: Scenario | None) -> Sweep:
-    """The sweep of a folder.
-
-    Parameters
-    ----------
-    folder : Path
-    scenario : Scenario or None
-        None: that of the folder.
-
-    Raises
-    ------
-    ScenarioError
-        If no run of it has ended.
-    """
+    """The sweep of a folder, of which a run must have ended; `scenario`: None for the folder's."""
     design: SweepDesign = sweep_results.design_of(folder)
     runs = SweepTables(folder.absolute(), design).runs
     if not runs:

@@ -1,7 +1,7 @@
 """Scenarios in Python: read from a file or stated as tables, checked at once, never changed."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +68,7 @@ class Scenario:
 
     @classmethod
     def _of(cls, draft: Draft, objects: Objects, folders: tuple[Path, ...]) -> "Scenario":
+        """The scenario of a draft that names objects, and components of folders."""
         made = object.__new__(cls)
         with _known(objects, folders) as kinds:
             checked = check(draft, kinds)
@@ -227,25 +228,9 @@ def as_scenario(scenario: Scenario | str | Path, algorithms: Iterable[Any] | Non
     return scenario.replace(algorithm=list(algorithms))
 
 
-@contextmanager
-def kinds_for(scenario: Scenario) -> Iterator[Kinds]:
+def kinds_for(scenario: Scenario) -> AbstractContextManager[Kinds]:
     """Open the kinds that a scenario can name, with its objects, as a context manager."""
-    with _known(scenario._objects, scenario._folders) as kinds:
-        yield kinds
-
-
-def changed(draft: Draft, objects: Objects, folders: tuple[Path, ...]) -> Scenario:
-    """The scenario of a draft.
-
-    Parameters
-    ----------
-    draft : Draft
-    objects : Objects
-        That it names.
-    folders : tuple of Path
-        Of components.
-    """
-    return Scenario._of(draft, objects, folders)
+    return _known(scenario._objects, scenario._folders)
 
 
 def parts(scenario: Scenario) -> tuple[Draft, Objects, tuple[Path, ...]]:
@@ -272,20 +257,9 @@ def _changed(
     changes: Mapping[str, Any],
     names_changes: bool = True,
 ) -> Scenario:
-    """A scenario with changes laid over a draft.
+    """A scenario with changes by key path (parts joined by `__` or dots) laid over a draft.
 
-    Parameters
-    ----------
-    draft : Draft
-        Left as it is.
-    objects : Objects
-        Of the draft.
-    folders : tuple of Path
-        Of components.
-    changes : mapping of str to object
-        By key path, its parts joined by `__` or dots.
-    names_changes : bool
-        Whether errors about a key name the change beside it.
+    `names_changes`: errors about a key name the change beside it.
     """
     own, naming = draft.copy(), Naming()
     problems: list[str] = []

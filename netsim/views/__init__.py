@@ -41,23 +41,15 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Quantity:
-    """A column as people read it.
-
-    Attributes
-    ----------
-    column : str
-        Its name in the table.
-    label : str
-    unit : str
-        Empty: none. `%` (of differences `pp`) of a share, drawn a hundred times as large.
-    per : float
-        The unit in SI units: 1e-3 of `ms`.
-    """
+    """A column as people read it."""
 
     column: str
+    """Its name in the table."""
     label: str
     unit: str = ""
+    """Empty: none. `%` (of differences `pp`) of a share, drawn a hundred times as large."""
     per: float = 1.0
+    """The unit in SI units: 1e-3 of `ms`."""
 
     @property
     def scale(self) -> float:
@@ -72,43 +64,29 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Cells:
-    """A heat map: a coloured cell a row of the table, ticks are ids of nodes or words.
-
-    Attributes
-    ----------
-    row, column, value : Quantity
-    nodes : int
-        0 where ticks are words.
-    missing : str
-        The meaning of a grey cell.
-    block : int
-        Nodes a cell; ids in the table are those of a block's first node.
-    top : float, optional
-        The value of the darkest colour, as drawn; None: the largest cell.
-    beside : Quantity, optional
-        A value of each row of the map, drawn as bars at its side.
-    ticks : tuple of (tuple of str, tuple of str), optional
-        Words of rows and columns, of which the table has the numbers from 0; None: ids of nodes.
-    low : float
-        The value of the lightest colour, as drawn.
-    order : tuple of int
-        Ids in the table of rows and columns, in the order in which they are drawn; empty: by id.
-    cuts : tuple of float
-        Rows and columns before which a group begins.
-    """
+    """A heat map: a coloured cell a row of the table, ticks are ids of nodes or words."""
 
     row: Quantity
     column: Quantity
     value: Quantity
     nodes: int
+    """0 where ticks are words."""
     missing: str
+    """The meaning of a grey cell."""
     block: int = 1
+    """Nodes a cell; ids in the table are those of a block's first node."""
     top: float | None = None
+    """The value of the darkest colour, as drawn; None: the largest cell."""
     beside: Quantity | None = None
+    """A value of each row of the map, drawn as bars at its side."""
     ticks: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+    """Words of rows and columns, of which the table has the numbers from 0; None: ids of nodes."""
     low: float = 0.0
+    """The value of the lightest colour, as drawn."""
     order: tuple[int, ...] = ()
+    """Ids in the table of rows and columns, in the order in which they are drawn; empty: by id."""
     cuts: tuple[float, ...] = ()
+    """Rows and columns before which a group begins."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -128,21 +106,14 @@ class Cells:
 
 @dataclass(frozen=True)
 class Around:
-    """The meaning of what is drawn around means, in words.
-
-    Attributes
-    ----------
-    spread : str
-        Of bands and bars, and of what tables write behind "±".
-    seeds : str
-        Of single seeds, which are drawn where they are few; empty: none are.
-    is_mixed : bool
-        Whether others have bands or bars where some have single seeds.
-    """
+    """The meaning of what is drawn around means, in words."""
 
     spread: str
+    """Of bands and bars, and of what tables write behind "±"."""
     seeds: str = ""
+    """Of single seeds, which are drawn where they are few; empty: none are."""
     is_mixed: bool = False
+    """True where others have bands or bars, and some have single seeds."""
 
     def drawn(self, seeds_as: str, spread_as: str) -> str:
         """Words of a figure that draws single seeds as `dots`, and the spread as `bars`."""
@@ -159,266 +130,171 @@ class Around:
 
 @dataclass(frozen=True)
 class Lines:
-    """Curves over a common axis, with bands where there are any.
-
-    Attributes
-    ----------
-    x, y : Quantity
-    curve : str
-        The column whose words tell curves apart.
-    low, high : str
-        Columns of a band's ends, NaN where there is none; empty: no curve has one.
-    axis : {"share", "value", "difference", "distribution"}
-        Percent around what is drawn; plain numbers; differences around a line at zero; shares at or
-        below x, from 0 to 100 %, in steps.
-    is_log : bool
-        Whether the horizontal axis is logarithmic.
-    silent : str
-        What is said of a curve that ends near x = 0, which is drawn as a level; empty: none is.
-    told : mapping of str to str
-        What the legend says of a curve beside its name.
-    each : mapping of str to (S, T) array
-        Values of single seeds by curve, in the order of its rows, drawn in place of its band.
-    around : Around, optional
-        None where nothing is drawn around curves.
-    looks : mapping of str to (int, int)
-        Colour and dash of curves that share one of both; others have a look of their own.
-    """
+    """Curves over a common axis, with bands where there are any."""
 
     x: Quantity
     y: Quantity
     curve: str
+    """The column whose words tell curves apart."""
     low: str = ""
     high: str = ""
+    """Columns of a band's ends, NaN where there is none; empty: no curve has one."""
     axis: Literal["share", "value", "difference", "distribution"] = "value"
+    """Percent around what is drawn; plain numbers; differences around a line at zero; shares at or
+    below x, from 0 to 100 %, in steps."""
     is_log: bool = False
+    """True of a logarithmic horizontal axis."""
     silent: str = ""
+    """Words on a curve that ends near x = 0, which is drawn as a level; empty: none is."""
     told: Mapping[str, str] = field(default_factory=dict)
+    """Words of the legend on a curve, beside its name."""
     each: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    """Values of single seeds by curve, in the order of its rows, drawn in place of its band."""
     around: Around | None = None
+    """None where nothing is drawn around curves."""
     looks: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Colour and dash of curves that share one of both; others have a look of their own."""
 
 
 @dataclass(frozen=True)
 class Points:
-    """Points with bars around them.
-
-    Attributes
-    ----------
-    x, y : Quantity
-    around : str
-        The column of half the length of a bar.
-    of : Quantity
-        A count of what each point stands for, told below its tick.
-    over_all : float
-        A level to compare with, as in the table.
-    bars, level : str
-        The meaning of points with their bars, and of the level.
-    """
+    """Points with bars around them."""
 
     x: Quantity
     y: Quantity
     around: str
+    """The column of half the length of a bar."""
     of: Quantity
+    """A count of what each point stands for, told below its tick."""
     over_all: float
+    """A level to compare with, as in the table."""
     bars: str
     level: str
+    """The meaning of points with their bars, and of the level."""
 
 
 @dataclass(frozen=True)
 class Layers:
-    """Columns stacked on each other: shares or counts, over time or by node.
-
-    Attributes
-    ----------
-    x, y : Quantity
-        x in the middle of a column.
-    layer : str
-        The column whose words are the layers, from the bottom up as they come.
-    colours : {"outcomes", "states"}
-        Which words have which colours.
-    width : float
-        Of a column, in units of x.
-    by : Quantity, optional
-        A column by whose words the reader of a page chooses among rows.
-    order : bool
-        Whether that reader can order columns by a layer; otherwise heights can become shares.
-    whole : float, optional
-        What the legend's shares are of; None: of all that is drawn.
-    """
+    """Columns stacked on each other: shares or counts, over time or by node."""
 
     x: Quantity
+    """In the middle of a column."""
     y: Quantity
     layer: str
+    """The column whose words are the layers, from the bottom up as they come."""
     colours: Literal["outcomes", "states"]
+    """The set of colours of the words."""
     width: float
+    """Of a column, in units of x."""
     by: Quantity | None = None
+    """A column by whose words the reader of a page chooses among rows."""
     order: bool = False
+    """True: that reader can order columns by a layer; False: heights can become shares."""
     whole: float | None = None
+    """The whole of the legend's shares; None: all that is drawn."""
 
 
 @dataclass(frozen=True)
 class Shares:
-    """A bar a word, from 0 to 100 %, in parts.
-
-    Attributes
-    ----------
-    row : str
-        The column whose words have a bar each.
-    y : Quantity
-        The parts.
-    layer : str
-        The column whose words are the parts, from left to right as they come.
-    counts : str
-        The column of what the parts are, told beside their shares.
-    told : mapping of str to str
-        What is written on the bar of a word.
-    """
+    """A bar a word, from 0 to 100 %, in parts."""
 
     row: str
+    """The column whose words have a bar each."""
     y: Quantity
+    """The parts."""
     layer: str
+    """The column whose words are the parts, from left to right as they come."""
     counts: str
+    """The column of what the parts are, told beside their shares."""
     told: Mapping[str, str] = field(default_factory=dict)
+    """Words on the bar of a word."""
 
 
 @dataclass(frozen=True)
 class Response:
-    """Means with their intervals over a swept key, one line per method.
-
-    Attributes
-    ----------
-    x, y : Quantity
-        The key as the table has it, in the unit of its label.
-    curves : tuple of str
-        Names of lines, also of those that have no mark here.
-    at : tuple of float
-        Places of all points along the key.
-    words : tuple of str
-        Ticks at 0, 1, ... of values that are no numbers; empty: they are.
-    scale : {"linear", "log", "symlog"}
-    joined : bool
-        Whether lines join the marks.
-    is_difference : bool
-    each : sequence of sequence of float
-        Values of single seeds by row of the table, drawn in place of its interval; empty: none are.
-    around : Around, optional
-        None where nothing is drawn around means.
-    """
+    """Means with their intervals over a swept key, one line per method."""
 
     x: Quantity
+    """The key as the table has it, in the unit of its label."""
     y: Quantity
     curves: tuple[str, ...]
+    """Names of lines, also of those that have no mark here."""
     at: tuple[float, ...]
+    """Places of all points along the key."""
     words: tuple[str, ...]
+    """Ticks at 0, 1, ... of values that are no numbers; empty: they are."""
     scale: Literal["linear", "log", "symlog"]
     joined: bool
+    """True: lines join the marks."""
     is_difference: bool
     each: Sequence[Sequence[float]]
+    """Values of single seeds by row of the table, drawn in place of its interval."""
     around: Around | None
+    """None where nothing is drawn around means."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """A table that is read.
-
-    Attributes
-    ----------
-    quantities : sequence of Quantity
-        In their order; the first names a row.
-    caption : str
-    sort : str
-        The column that rows are ordered by at first; empty: as they come.
-    descending : bool
-    picks : bool
-        Whether the first column is a node that the page can pick out in its figures.
-    marked : frozenset of int
-        Rows that stand out.
-    about : mapping of str to str
-        Definitions of columns.
-    """
+    """A table that is read."""
 
     quantities: Sequence[Quantity]
+    """In their order; the first names a row."""
     caption: str = ""
     sort: str = ""
+    """The column that rows are ordered by at first; empty: as they come."""
     descending: bool = False
     picks: bool = False
+    """True: the first column is a node that the page can pick out in its figures."""
     marked: frozenset[int] = frozenset()
+    """Rows that stand out."""
     about: Mapping[str, str] = field(default_factory=dict)
+    """Definitions of columns."""
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence or two.
-
-    Attributes
-    ----------
-    text : str
-    mark : str
-        What stands before it, such as `1.`; empty: nothing.
-    queries : tuple of str
-        Lines of Python that give its numbers.
-    """
+    """A sentence or two."""
 
     text: str
     mark: str = ""
+    """Words before it, such as `1.`."""
     queries: tuple[str, ...] = ()
+    """Lines of Python that give its numbers."""
 
 
 @dataclass(frozen=True)
 class Sentences:
-    """Sentences below each other.
-
-    Attributes
-    ----------
-    lines : sequence of Sentence
-    head : tuple of str
-        Of which run they are, where they stand alone.
-    loading : str
-        Lines of Python that load what the queries name.
-    """
+    """Sentences below each other."""
 
     lines: Sequence[Sentence]
     head: tuple[str, ...] = ()
+    """The run that they are of, where they stand alone."""
     loading: str = ""
+    """Lines of Python that load what the queries name."""
 
 
 @dataclass(frozen=True)
 class OnPage:
-    """A mark of a view's own, with controls, that only a browser draws.
-
-    Attributes
-    ----------
-    script : str
-        `render/page/assets/marks/SCRIPT.js` draws it.
-    data : mapping
-        For JSON.
-    """
+    """A mark of a view's own, with controls, that only a browser draws."""
 
     script: str
+    """`render/page/assets/marks/SCRIPT.js` draws it."""
     data: Mapping[str, Any]
+    """For JSON."""
 
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """A map: nodes as dots, links as lines, footprints of buildings in grey.
-
-    Attributes
-    ----------
-    x, y : Quantity
-    link : Quantity
-        The meaning of a line's colour.
-    links : (N, N) float64 or None
-        Its value, symmetric, as in a table; NaN and 0 are not drawn.
-    walls : (points, 2) float64 or None
-        Outlines [m], with NaN between them.
-    """
+    """A map: nodes as dots, links as lines, footprints of buildings in grey."""
 
     x: Quantity
     y: Quantity
     link: Quantity
+    """The meaning of a line's colour."""
     links: NDArray[np.float64] | None = None
+    """(N, N) float64. Its value, symmetric, as in a table; NaN and 0 are not drawn."""
     walls: NDArray[np.float64] | None = None
+    """(points, 2) float64. Outlines [m], with NaN between them."""
 
 
 Mark = Cells | Lines | Points | Layers | Shares | Response | Places | Columns | Sentences | OnPage
@@ -426,85 +302,53 @@ Mark = Cells | Lines | Points | Layers | Shares | Response | Places | Columns | 
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """One table with its mark.
-
-    Attributes
-    ----------
-    mark : Mark
-    table : Table
-        Empty for a mark of a view's own.
-    title : str
-        Empty where the view's heading says it all.
-    on_page : bool
-        Whether a page draws it, too, and no other section of it shows the same.
-    """
+    """One table with its mark."""
 
     mark: Mark
     table: Table = field(default_factory=dict)
+    """Empty for a mark of a view's own."""
     title: str = ""
+    """Empty where the view's heading says it all."""
     on_page: bool = True
+    """False: no page draws it, as another section of it shows the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Spelled numbers below a title, in a terminal.
-
-    Attributes
-    ----------
-    title : str
-    cells : sequence of str
-    cost : bool
-        Tells what was spent from what was reached.
-    keep_with_previous : bool
-        Whether it stays beside the column before it.
-    """
+    """Spelled numbers below a title, in a terminal."""
 
     title: str
     cells: Sequence[str]
     cost: bool = False
+    """Tells what was spent from what was reached."""
     keep_with_previous: bool = False
+    """True: it stays beside the column before it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """A table as a terminal prints it; `render.terminal.WrappedTable` draws it.
-
-    Attributes
-    ----------
-    names : mapping of str to sequence of str
-        The columns that name a row; every part of a table that is cut has them.
-    columns : sequence of Column
-    note : str
-        What the spreads are, and what is counted.
-    """
+    """A table as a terminal prints it; `render.terminal.WrappedTable` draws it."""
 
     names: Mapping[str, Sequence[str]]
+    """The columns that name a row; every part of a table that is cut has them."""
     columns: Sequence[Column]
     note: str
+    """The meaning of spreads and counts."""
 
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """All that a view shows.
-
-    Attributes
-    ----------
-    panels : sequence of Panel
-    about : str
-        The meaning of marks and numbers, in a line or two.
-    short : sequence of mapping
-        The few numbers that a text cites, in the units of the axes, as rows of a table.
-    printed : Printed, optional
-        The terminal's table, where it is not made of the panels.
-    rows : sequence of mapping
-        Rows of the file beside a figure, where they are not those of the panels.
-    """
+    """All that a view shows."""
 
     panels: Sequence[Panel]
     about: str = ""
+    """The meaning of marks and numbers, in a line or two."""
     short: Sequence[Mapping[str, Any]] = ()
+    """The few numbers that a text cites, in the units of the axes, as rows of a table."""
     printed: Printed | None = None
+    """The terminal's table, where it is not made of the panels."""
     rows: Sequence[Row] = ()
+    """Rows of the file beside a figure, where they are not those of the panels."""
 
     def about_with(self, words: Sequence[str]) -> str:
         """Return `about` with more words in its first line, each of them once."""
@@ -516,6 +360,30 @@ class Shown:
         """The meaning of the numbers in a table."""
         around = [p.mark.around for p in self.panels if isinstance(p.mark, Lines | Response)]
         return self.about_with([*(one.printed for one in around if one), *self.blocks_in_words])
+
+    def spreads_in_words(
+        self, most_bands: int, of_more: tuple[str, str] | None = None
+    ) -> list[str]:
+        """The meaning of what a figure draws around means.
+
+        Parameters
+        ----------
+        most_bands : int
+            Curves of a panel that have bands and thin lines.
+        of_more : (str, str), optional
+            Words of what more curves have in place of thin lines and bands; None: nothing.
+        """
+        found = []
+        for mark, table in ((panel.mark, panel.table) for panel in self.panels):
+            if not isinstance(mark, Lines | Response) or mark.around is None:
+                continue
+            drawn: tuple[str, str] | None = ("dots", "bars")
+            if isinstance(mark, Lines):
+                is_few = len(set(table[mark.curve].tolist())) <= most_bands
+                drawn = ("thin lines", "band") if is_few else of_more
+            if drawn is not None:
+                found.append(mark.around.drawn(*drawn))
+        return found
 
     @property
     def blocks_in_words(self) -> list[str]:
@@ -536,23 +404,14 @@ class Shown:
 
 @dataclass(frozen=True)
 class Ask:
-    """Choices of who asks for a figure; a view names those that it takes in `TAKES`.
-
-    Attributes
-    ----------
-    metrics : tuple of str
-    band : str or None
-    paired_to : str or None
-    against : tuple of str
-    on_paper : bool
-        Whether it is for a paper, where all that is asked for has to be there, or for a screen.
-    """
+    """Choices of who asks for a figure; a view names those that it takes in `TAKES`."""
 
     metrics: tuple[str, ...] = ()
     band: Any = None
     paired_to: str | None = None
     against: tuple[str, ...] = ()
     on_paper: bool = False
+    """True: for a paper, where all that is asked for has to be there; False: for a screen."""
 
 
 class View(Protocol):

@@ -25,7 +25,7 @@ from netsim.views.gathering.estimates import (
     over_seeds,
     worst,
 )
-from netsim.views.gathering.numbers import tidy
+from netsim.views.gathering.numbers import span, tidy
 from netsim.views.gathering.runs import pictured
 
 TITLE = "Accuracy over time"
@@ -33,29 +33,16 @@ PLACE = 20
 NOTHING = "it was measured once, at the start; set metrics.every_s below horizon_s"
 TAKES = ("metrics", "band", "paired_to", "against")
 
-_SILENT = {
-    "time": "",
-    "megabytes": "at the end; hardly sends",
-    "airtime": "at the end; hardly on air",
-}
-
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """The curves of one panel.
-
-    Attributes
-    ----------
-    metric, against : str
-    lines : sequence of Line
-    minus : str
-        The curve that is subtracted; empty: none is.
-    """
+    """The curves of one panel."""
 
     metric: str
     against: str
     lines: Sequence[Line]
     minus: str = ""
+    """The curve that is subtracted; empty: none is."""
 
     @property
     def title(self) -> str:
@@ -120,38 +107,29 @@ def of_runs(runs: Sequence[RunFolder], ask: Ask) -> Shown | None:
     if max((float(line.x.max()) for one in drawn for line in one.lines), default=0.0) == 0:
         return None
     about = _explanation(seeds, ask.paired_to is not None)
-    no_number = _without_number(drawn)
-    if ask.on_paper and no_number and not _have_numbers(drawn):
+    every = [line for one in drawn for line in one.lines]
+    without = [line.label for line in every if not np.isfinite(line.y).any()]  # not to be seen
+    if ask.on_paper and without and len(without) == len(every):
         raise ScenarioError(
             f"{runs[0].folder}: {', '.join(wanted)}: no number to draw, as models are not finite "
             "at any evaluation"
         )
-    if no_number:
+    if without:
         about += "; no number, as models are not finite"
-        about += f": {', '.join(no_number)}" if len(runs) > 1 else ""
+        about += f": {', '.join(dict.fromkeys(without))}" if len(runs) > 1 else ""
     short = [row for one in drawn for row in _last_points(one)]
-    has_bands = any(line.half is not None for one in drawn for line in one.lines)
+    has_bands = any(line.half is not None for line in every)
     spread = Around(BANDS[band]) if has_bands else None
     has_seeds = ask.band is None and seeds[-1] > 1
     if has_seeds:
-        spread = spread_in_words([line.seeds for one in drawn for line in one.lines], BANDS[band])
+        spread = spread_in_words([line.seeds for line in every], BANDS[band])
     return Shown([_panel(one, band, spread, has_seeds) for one in drawn], about, short)
-
-
-def _have_numbers(drawn: Sequence[Curves]) -> bool:
-    return any(np.isfinite(line.y).any() for one in drawn for line in one.lines)
-
-
-def _without_number(drawn: Sequence[Curves]) -> list[str]:
-    """Names of curves of which no place is a number: they are in a legend, and not to be seen."""
-    empty = [n.label for one in drawn for n in one.lines if not np.isfinite(n.y).any()]
-    return list(dict.fromkeys(empty))
 
 
 def _reach(run: RunFolder, axis: str) -> float:
     """The largest place of a run on an axis."""
     t_s = np.asarray(run.measured.get("t_s", ()), dtype=np.float64)
-    return float(AGAINST[axis][2](run, t_s[-1:]).max(initial=0.0)) if len(t_s) else 0.0
+    return float(AGAINST[axis].places(run, t_s[-1:]).max(initial=0.0)) if len(t_s) else 0.0
 
 
 def _main(run: RunFolder, ask: Ask) -> list[str]:
@@ -172,7 +150,7 @@ def _single(run: RunFolder, metric: str, against: str, band: Band) -> list[Line]
 
 def _explanation(seeds: Sequence[int], is_paired: bool) -> str:
     """The meaning of lines."""
-    count = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
+    count = span(seeds)
     over = "mean over nodes" if seeds[-1] == 1 else f"mean over nodes and {count} seeds"
     by = "node" if seeds[-1] == 1 else "seed"
     return f"{over}; differences paired by {by}" if is_paired else over
@@ -188,13 +166,13 @@ def _panel(curves: Curves, band: Band, told: Around | None, has_seeds: bool) -> 
     if curves.minus:
         y, axis = names.difference(y, curves.minus), "difference"
     mark = Lines(
-        AGAINST[curves.against][0],
+        AGAINST[curves.against].axis,
         y,
         "curve",
         "low",
         "high",
         axis,
-        silent=_SILENT[curves.against],
+        silent=AGAINST[curves.against].silent,
         each=each,
         around=told,
     )
@@ -207,7 +185,7 @@ def _rows(curves: Curves, line: Line, band: Band) -> list[Row]:
         {
             "curve": line.label,
             "metric": curves.title,
-            "against": AGAINST[curves.against][1],
+            "against": AGAINST[curves.against].column,
             "x": float(line.x[i]),
             "mean": float(line.y[i]),
             "low": float(line.y[i] - half[i]),
@@ -222,7 +200,7 @@ def _rows(curves: Curves, line: Line, band: Band) -> list[Row]:
 def _last_points(curves: Curves) -> list[Row]:
     """Return the last point of each curve."""
     spelled = Measure("", "%" if is_share(curves.metric) else "", lambda _: None).spelled
-    axis, what = AGAINST[curves.against][0], names.metric(curves.metric)
+    axis, what = AGAINST[curves.against].axis, names.metric(curves.metric)
     if curves.minus:
         what = names.difference(what, curves.minus, alone=True)
     sign: Literal["+", ""] = "+" if curves.minus else ""

@@ -14,7 +14,7 @@ from netsim.views import Ask, Lines, Panel, Quantity, Row, Shown
 from netsim.views.gathering import names
 from netsim.views.gathering import runs as of_several
 from netsim.views.gathering.estimates import Floats, node_differences
-from netsim.views.gathering.numbers import evenly, tidy
+from netsim.views.gathering.numbers import evenly, span, tidy
 
 TITLE = "Distributions over nodes and messages"
 PLACE = None
@@ -29,30 +29,23 @@ _WIDE = 30.0
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """One distribution a curve.
-
-    Attributes
-    ----------
-    what : str
-        The metric, `delay` or `age`; as `accuracy minus FedAvg` of a difference.
-    axis : Quantity
-        The horizontal axis.
-    of : str
-        What the shares are of.
-    by_curve : mapping of str to array
-        All values, sorted.
-    """
+    """One distribution a curve."""
 
     what: str
+    """The metric, `delay` or `age`; as `accuracy minus FedAvg` of a difference."""
     axis: Quantity
+    """The horizontal axis."""
     of: str
+    """The whole of the shares, in words."""
     by_curve: Mapping[str, Floats]
+    """All values, sorted."""
 
 
 def default_quantities(runs: Sequence[RunFolder]) -> list[str]:
     """The main metric, where it was measured, and delays, where any message is known to arrive."""
     found = [runs[0].main.name] if runs[0].main.name in measured.names(runs[0].measured) else []
-    logged = any(len(_over_messages(run, "delay")) for run in runs if _has_log(run))
+    having = [run for run in runs if run_folder.has(run.folder, "messages")]
+    logged = any(len(_over_messages(run, "delay")) for run in having)
     return [*found, *(["delay"] if logged else [])]
 
 
@@ -154,10 +147,6 @@ def _over_nodes(run: RunFolder, metric: str) -> Floats:
     return last[np.isfinite(last)]
 
 
-def _has_log(run: RunFolder) -> bool:
-    return bool(run_folder.has(run.folder, "messages"))
-
-
 def _over_messages(run: RunFolder, what: str) -> Floats:
     if what == "age":
         run.require("uses")
@@ -176,9 +165,8 @@ def _explanation(
     """Name of the quantity that is distributed."""
     run = next(iter(groups.values()))[0]
     seeds = sorted({len(group) for group in groups.values()})
-    over = " to ".join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))
     nodes = "1 node" if run.count == 1 else f"{run.count:,} nodes"
-    sentences = [f"{nodes} of each of {over} seeds" if seeds[-1] > 1 else nodes]
+    sentences = [f"{nodes} of each of {span(seeds)} seeds" if seeds[-1] > 1 else nodes]
     if any(what not in OF_MESSAGES for what in wanted):
         sentences.append("at the last evaluation")
     if is_paired:

@@ -26,44 +26,17 @@ from netsim.views.gathering.sweep_tables import described, measure_column, title
 TITLE = "Numbers"
 PLACE = 10
 
-_SHOWN = {
-    "accuracy": "_std_nodes",
-    "accuracy_all_classes": "_std_nodes",
-    "best": "",
-    "main_metric": "_std_nodes",
-    "main_metric_common": "_std_nodes",
-    "main_metric_best": "",
-    "time_to_target_s": "",
-    "megabytes_to_target": "",
-    "airtime_to_target_s": "",
-    "messages": "",
-    "delivered_share": "",
-    "used_share": "",
-    "offered_megabytes": "",
-    "transmitted_megabytes": "",
-    "delivered_megabytes": "",
-    "sent_megabytes": "",
-    "local_steps": "",
-    "virtual_s": "",
-    "wall_s": "",
-}
-"""Measures by which the terminal compares runs, with the columns of their spread."""
-
-_SPREADS = tuple((name, spread) for name, spread in _SHOWN.items() if spread)
-
-_OPTIONAL = (
-    "accuracy_all_classes",
-    "main_metric",
-    "main_metric_common",
-    "main_metric_best",
-    "time_to_target_s",
-    "megabytes_to_target",
-    "airtime_to_target_s",
-    "sent_megabytes",
-    "used_share",
-)
-_ACCURACIES = ("accuracy", "best")
-_REACHED = tuple(_SHOWN)[: tuple(_SHOWN).index("messages")]
+_REACHED = (
+    "accuracy", "accuracy_all_classes", "best", "main_metric", "main_metric_common",
+    "main_metric_best", "time_to_target_s", "megabytes_to_target", "airtime_to_target_s",
+)  # fmt: skip
+_SPENT = (
+    "messages", "delivered_share", "used_share", "offered_megabytes", "transmitted_megabytes",
+    "delivered_megabytes", "sent_megabytes", "local_steps", "virtual_s", "wall_s",
+)  # fmt: skip
+"""Measures by which the terminal compares runs."""
+_IF_THERE = {*_REACHED, "used_share", "sent_megabytes"}
+"""Those of them that have no column where no run has them."""
 
 
 def of_runs(runs: Sequence[RunFolder], _: Ask) -> Shown:
@@ -88,19 +61,7 @@ def of_runs(runs: Sequence[RunFolder], _: Ask) -> Shown:
 
 
 def _differences(runs: Sequence[RunFolder], table: dict[str, Any]) -> list[Quantity]:
-    """Put differences of the main metric to the first run into a table; none: no column.
-
-    Parameters
-    ----------
-    runs : sequence of RunFolder
-    table : dict
-        Grows.
-
-    Returns
-    -------
-    list of Quantity
-        The columns of the difference, and of half its 95 % interval.
-    """
+    """Put differences of the main metric to the first run into a table; return their columns."""
     first, nan = runs[0], float("nan")
     found = [paired_nodes(r.measured, first.measured, r.main, first.main) for r in runs[1:]]
     if not found or paired_nodes(first.measured, first.measured, first.main, first.main) is None:
@@ -176,19 +137,16 @@ def printed(rows: Sequence[Row]) -> Printed:
     }
     text_columns |= {key: words for key, words in about.items() if len(set(words)) > 1}
     main = {r["metric"] for r in rows if "metric" in r}  # of runs that are not judged by accuracy
-    for name, spread in _SHOWN.items():
-        is_left_out = name in _OPTIONAL or name in _ACCURACIES
-        if is_left_out and all(r.get(name) is None for r in rows):
+    for name in (*_REACHED, *_SPENT):
+        if name in _IF_THERE and all(r.get(name) is None for r in rows):
             continue
-        cells = [
-            _cell_text(name, r.get(name), r.get(name + spread) if spread else None) for r in rows
-        ]
+        cells = [_cell_text(name, r) for r in rows]
         titled, is_named = title(name), name == "main_metric" and len(main) == 1
         if is_named:
             titled = f"{next(iter(main)).replace('_', ' ')}\n"
         columns.append(Column(titled, cells, name not in _REACHED))
         names_shown += [] if is_named else [name]
-    spreads = any(r.get(name + spread) is not None for r in rows for name, spread in _SPREADS)
+    spreads = any(r.get(f"{name}_std_nodes") is not None for r in rows for name in _REACHED)
     notes = ["± is the standard deviation over nodes"] * spreads + [definitions(names_shown)]
     if not main and all(r.get("accuracy") is None for r in rows):
         notes.append(
@@ -216,8 +174,8 @@ def _judging_metric(r: Row) -> str:
     return str(r.get("metric", "accuracy")).replace("_", " ")
 
 
-def _cell_text(name: str, value: float | None, around: float | None) -> str:
+def _cell_text(name: str, r: Row) -> str:
+    value, around, spelled = r.get(name), r.get(f"{name}_std_nodes"), MEASURES[name].spelled
     if value is None:
         return "-"
-    spelled = MEASURES[name].spelled
     return spelled(value) + ("" if around is None else f" ± {spelled(around)}")

@@ -35,19 +35,7 @@ def of_run(run: RunFolder) -> Shown | None:
 def _panel(
     kinds: Words, chosen: NDArray[np.bool_], values: NDArray[np.float64], axis: Quantity, of: str
 ) -> Panel | None:
-    """Cumulative shares on one axis of times, which is logarithmic where they differ much.
-
-    Parameters
-    ----------
-    kinds : Words
-        Of each message.
-    chosen : (R,) bool
-    values : (R,) float64
-        [s]
-    axis : Quantity
-    of : str
-        What the shares are of.
-    """
+    """Cumulative shares `of` something on one axis of times, logarithmic where they differ much."""
     if not chosen.any():
         return None
     codes, some = kinds.codes[chosen], values[chosen].astype(np.float64)

@@ -1,6 +1,5 @@
 """A sweep compared: means over seeds and paired differences, each with its interval."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from netsim.recording.summary_fields import MEASURES, definitions
@@ -10,7 +9,6 @@ from netsim.views.gathering.comparison import (
     LEVEL,
     Estimate,
     PointResult,
-    SweepDesign,
     are_few,
     measures_to_show,
     spread_in_words,
@@ -26,9 +24,7 @@ def of_sweep(sweep: SweepTables) -> Shown | None:
     """Return differences to the first point and to the first algorithm; None without measures."""
     if not sweep.measures:
         return None
-    show = measures_to_show(sweep.lines, sweep.design.show)
-    as_text = printed(sweep.lines, show, sweep.design)
-    return Shown([Panel(OnPage("differences", gather(sweep)))], printed=as_text)
+    return Shown([Panel(OnPage("differences", gather(sweep)))], printed=printed(sweep))
 
 
 def gather(sweep: SweepTables) -> dict[str, Any]:
@@ -92,18 +88,10 @@ def _cell(cell: Estimate | None) -> list[Any] | None:
     return [*rounded_list([cell.mean], 6), half, cell.seeds, each]
 
 
-def printed(lines: Sequence[PointResult], show: Sequence[str], swept: SweepDesign) -> Printed:
-    """Means over seeds with their intervals, and paired differences to the first point.
-
-    Parameters
-    ----------
-    lines : sequence of PointResult
-        See `comparison.compare_points`.
-    show : sequence of str
-        Names of measures.
-    swept : SweepDesign
-        What was asked for.
-    """
+def printed(sweep: SweepTables) -> Printed:
+    """Means over seeds with their intervals, and paired differences to the first point."""
+    lines, swept = sweep.lines, sweep.design
+    show = measures_to_show(lines, swept.show)
     first, seeds = next(iter(swept.points)), len(swept.seeds)
     several = any(line.point != first for line in lines)
     columns = []

@@ -25,21 +25,14 @@ _MOST_COMPARED = 4000
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """Order of nodes on the axes.
-
-    Attributes
-    ----------
-    ids : (N,) int64
-        Nodes with data.
-    cuts : list of int
-        Places before which another group begins.
-    by : str
-        What they are ordered by.
-    """
+    """Order of nodes on the axes."""
 
     ids: NDArray[np.int64]
+    """(N,) int64. Nodes with data."""
     cuts: list[int]
+    """Places before which another group begins."""
     by: str
+    """The sorts of order, in words."""
 
 
 def of_runs(runs: Sequence[RunFolder], _: Ask) -> Shown:
@@ -70,17 +63,7 @@ def of_runs(runs: Sequence[RunFolder], _: Ask) -> Shown:
 def _panel(
     name: str, run: RunFolder, found: tuple[Order, NDArray[np.float64], int], top: float
 ) -> Panel:
-    """One heat map, with the colours of all.
-
-    Parameters
-    ----------
-    name : str
-    run : RunFolder
-    found : tuple
-        Order, weights, nodes a cell.
-    top : float
-        The value of the darkest colour.
-    """
+    """One heat map of an order, weights and nodes a cell; `top`: the darkest colour's value."""
     order, cells, block = found
     firsts = order.ids[::block]
     i, j = np.nonzero(np.isfinite(cells))

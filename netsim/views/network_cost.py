@@ -61,21 +61,14 @@ TITLES = {LATE: "late"}
 
 @dataclass(frozen=True)
 class World:
-    """One algorithm in one world.
-
-    Attributes
-    ----------
-    name : str
-        What results call it.
-    changes : mapping
-        The `set` of its `[[algorithm]]`.
-    run : RunFolder
-        It has ended.
-    """
+    """One algorithm in one world."""
 
     name: str
+    """Its name in results."""
     changes: Mapping[str, Any]
+    """The `set` of its `[[algorithm]]`."""
     run: RunFolder
+    """It has ended."""
 
     @property
     def main(self) -> MainMetric:
@@ -118,15 +111,10 @@ class World:
 
 @dataclass(frozen=True)
 class NetworkCost:
-    """Algorithms in several worlds, and those that were played in one beside them.
-
-    Attributes
-    ----------
-    groups : list of list of World
-        One list an algorithm: its worlds, the scenario's own last.
-    """
+    """Algorithms in several worlds, and those that were played in one beside them."""
 
     groups: list[list[World]]
+    """One list an algorithm: its worlds, the scenario's own last."""
 
     @property
     def runs(self) -> list[World]:

@@ -8,6 +8,7 @@ from netsim.recording.summary_fields import MEASURES
 from netsim.views import Cells, Panel, Quantity, Shown
 from netsim.views.gathering import names, swept
 from netsim.views.gathering.comparison import tidy_rows
+from netsim.views.gathering.numbers import span
 from netsim.views.gathering.sweep_tables import SweepTables, described
 
 TITLE = "Response over two keys"
@@ -57,9 +58,8 @@ def of_sweep(sweep: SweepTables) -> Shown | None:
         panels.append(Panel(mark, table, names.method(algorithm)))
     if not panels:
         return None
-    counts = sorted({m.estimates[measure].seeds for m in lines if measure in m.estimates})
-    over = " to ".join(map(str, dict.fromkeys((*counts[:1], *counts[-1:]))))
-    about = "one seed" if counts[-1:] == [1] else f"mean over {over} seeds"
+    over = span(m.estimates[measure].seeds for m in lines if measure in m.estimates)
+    about = "one seed" if over == "1" else f"mean over {over} seeds"
     cells = [
         {
             axes[0].axis.title: row,

@@ -22,6 +22,7 @@ from netsim.views.gathering.comparison import (
     spread_in_words,
     tidy_rows,
 )
+from netsim.views.gathering.numbers import span
 from netsim.views.gathering.sweep_tables import SweepTables, of_fewer_seeds
 from netsim.views.gathering.swept import SweptAxis, swept_key
 
@@ -46,7 +47,7 @@ def gather(
     Parameters
     ----------
     lines : sequence of PointResult
-        See `comparison.compare_points`.
+        See `SweepTables.lines`.
     show : sequence of str
         Names of measures.
     minus : str
@@ -98,22 +99,7 @@ def _panel(
     is_search: bool,
     told: Around | None,
 ) -> Panel:
-    """One measure over one key.
-
-    Parameters
-    ----------
-    groups : mapping of str to sequence of PointResult
-        The lines of the picture.
-    name : str
-    axis : SweptAxis
-        Of the key, with the values of all points.
-    lines : sequence of PointResult
-        The points in that order; others are left out.
-    minus : str
-        What is subtracted; empty: nothing is.
-    is_search : bool
-    told : Around, optional
-    """
+    """One measure over one key, whose `axis` has the values of `lines`, in their order."""
     places = {id(line): x for line, x in zip(lines, axis.at, strict=True)}
     there = [
         (label, line, cell)
@@ -181,10 +167,9 @@ def _seen(cell: Estimate | None, minus: str) -> Estimate | None:
 
 def _explanation(lines: Sequence[PointResult], minus: str, is_search: bool) -> str:
     """Return the words that explain marks."""
-    counts = sorted({line.seeds for line in lines})
-    seeds = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
+    seeds = span(line.seeds for line in lines)
     what = "each mark a trial: " if is_search else ""
-    if counts[-1] == 1:
+    if seeds == "1":
         return f"{what}one seed"
     over = f"{what}mean over {seeds} seeds"
     return f"{over}; differences paired by seed" if minus else over

@@ -33,7 +33,7 @@ from netsim.scenario.file import shipped
 from netsim.scenario.kinds import kinds_of
 from netsim.traces.bounded_toml import read_toml
 from netsim.views.compare import table
-from netsim.views.gathering.comparison import compare_points
+from netsim.views.gathering.sweep_tables import SweepTables
 
 from . import seeds
 
@@ -423,7 +423,7 @@ def play_sweep_folder(content: bytes, folder: Path) -> None:
     """Compare the runs of a sweep whose scenario this is."""
     (folder / "scenario.toml").write_bytes(content)
     if sweep_results.is_sweep(folder):
-        compare_points(folder, sweep_results.design_of(folder))
+        SweepTables(folder, sweep_results.design_of(folder)).lines_to(None)
 
 
 CHECKSUMS = json.dumps({"sha256": {"summary.json": "0" * 64, "metrics/part-00000.parquet": "1"}})

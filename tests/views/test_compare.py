@@ -9,6 +9,7 @@ from rich.console import Console
 from netsim.recording import run_folder, summary
 from netsim.views import compare
 from netsim.views.gathering import comparison
+from netsim.views.gathering.sweep_tables import SweepTables
 from netsim.views.render import pictures as figures
 from netsim.views.render.terminal import WrappedTable
 
@@ -94,7 +95,7 @@ def test_when_a_target_was_reached_is_the_first_evaluation_at_or_over_it(tmp_pat
     assert found["airtime_to_target_s"] == 20 * list(mean.index).index(first)
     assert comparison.time_to_target(folder, 1.1)["time_to_target_s"] is None
     swept = comparison.SweepDesign({"base": {}}, (0,), target=1.1)
-    (line,) = comparison.compare_points(tmp_path, swept)
+    (line,) = SweepTables(tmp_path, swept).lines
     assert line.estimates["target_reached"].mean == 0.0
     assert "time_to_target_s" not in line.estimates
     assert comparison.time_to_target(folder, None) == {}

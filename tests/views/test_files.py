@@ -10,8 +10,8 @@ from PIL import Image
 
 from netsim.recording.reader import RunFolder
 from netsim.views import Ask, accuracy
+from netsim.views.render.figure import axes, marks
 from netsim.views.render.figure import files as numbers
-from netsim.views.render.figure import layout, marks
 from netsim.views.render.figure import style as plot_style
 from netsim.views.render.figure.sheets import WIDTHS_IN, paper
 
@@ -113,5 +113,5 @@ def test_nothing_is_cut_off_and_text_is_readable(make, tmp_path, width):
 
 
 def test_long_labels_go_over_two_lines():
-    assert layout.wrapped_once("Short [s]") == "Short [s]"
-    assert layout.wrapped_once("Test accuracy, all classes, malicious [%]").count("\n") == 1
+    assert axes.wrapped_once("Short [s]") == "Short [s]"
+    assert axes.wrapped_once("Test accuracy, all classes, malicious [%]").count("\n") == 1

@@ -6,6 +6,7 @@ import pytest
 from netsim.recording import summary
 from netsim.views.gathering import comparison
 from netsim.views.gathering.comparison import lead
+from netsim.views.gathering.sweep_tables import SweepTables
 
 
 def put(folder, rows, metric="accuracy", **numbers):
@@ -54,7 +55,7 @@ def test_a_sweep_tells_it_paired_by_seed_and_of_none_over_itself(tmp_path):
         put(at / "gossip", [(9.0, 0, 8, value)], algorithm="gossip")
         put(at / "local", [(9.0, 0, 8, 0.5)], algorithm="local")
     asked = comparison.SweepDesign({"p": {}}, (0, 1), against="local")
-    gossip, local = comparison.compare_points(tmp_path, asked)
+    gossip, local = SweepTables(tmp_path, asked).lines
     assert gossip.estimates["lead"].mean == pytest.approx(0.35)
     assert gossip.estimates["lead"].half_width is not None
     assert "lead" not in local.estimates

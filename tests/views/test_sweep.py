@@ -12,6 +12,7 @@ from netsim.errors import ScenarioError
 from netsim.recording import summary
 from netsim.views import sweep
 from netsim.views.gathering import comparison
+from netsim.views.gathering.sweep_tables import SweepTables
 from netsim.views.render.figure import axes as plot_axes
 from netsim.views.render.figure import marks
 from netsim.views.render.figure import style as plot_style
@@ -46,7 +47,7 @@ def played(tmp_path):
 
 def draw(played, paired_to=None, show=("accuracy",), **more):
     folder, design, _ = played
-    lines = comparison.compare_points(folder, design, paired_to)
+    lines = SweepTables(folder, design).lines_to(paired_to)
     with plot_style.style(COLUMN):
         return marks.draw(sweep.gather(lines, show, paired_to or "", **more), sheet=COLUMN)
 
@@ -88,13 +89,13 @@ def test_methods_stand_beside_each_other_and_bars_of_shares_end_at_100_percent(p
 
 def test_differences_can_be_to_a_point(played):
     folder, design, values = played
-    lines = comparison.compare_points(folder, design, "p1e+06")
+    lines = SweepTables(folder, design).lines_to("p1e+06")
     by = {(line.point, line.algorithm): line.estimates["accuracy"] for line in lines}
     assert by["p1e+06", "local"].difference is None
     expected = (values["p5e+06", "local"] - values["p1e+06", "local"]).mean()
     assert by["p5e+06", "local"].difference.mean == pytest.approx(expected)
     with pytest.raises(ScenarioError, match=r"paired to locl: .* did you mean \"local\""):
-        comparison.compare_points(folder, design, "locl")
+        SweepTables(folder, design).lines_to("locl")
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 import io
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from netsim.recording.summary_fields import MEASURES
 from netsim.views import differences, sweep
 from netsim.views.gathering import comparison
 from netsim.views.gathering import swept as swept_axis
+from netsim.views.gathering.sweep_tables import SweepTables
 from netsim.views.render.figure import marks
 from netsim.views.render.figure import style as plot_style
 from netsim.views.render.terminal import WrappedTable
@@ -52,7 +54,7 @@ def test_differences_are_of_equal_seeds_and_far_narrower_than_the_means(tmp_path
     for seed, (a, b) in enumerate([(10.0, 11.0), (20.0, 21.0), (30.0, 33.0)]):
         put(tmp_path, "p0.0", seed, energy_j=a)
         put(tmp_path, "p0.5", seed, energy_j=b)
-    first, second = comparison.compare_points(tmp_path, swept(0.0, 0.5))
+    first, second = SweepTables(tmp_path, swept(0.0, 0.5)).lines
     assert first.estimates["energy_j"].difference is None
     cell = second.estimates["energy_j"]
     mean, half, _ = comparison.spread([1.0, 1.0, 3.0])
@@ -66,10 +68,10 @@ def test_a_missing_run_leaves_its_pair_out_and_is_told(tmp_path):
         put(tmp_path, "p0.0", seed, energy_j=float(seed))
     put(tmp_path, "p0.5", 2, energy_j=7.0)
     asked = swept(0.0, 0.5, 0.9)
-    lines = comparison.compare_points(tmp_path, asked)
+    lines = SweepTables(tmp_path, asked).lines
     assert lines[1].estimates["energy_j"].difference.mean == 5.0
     assert lines[1].estimates["energy_j"].difference.half_width is None
-    text = printed(differences.printed(lines, ["energy_j"], asked))
+    text = printed(differences.printed(SweepTables(tmp_path, replace(asked, show=("energy_j",)))))
     assert "1 of 3" in text
     assert "no run has ended of p0.9" in text
 
@@ -81,8 +83,8 @@ def test_a_difference_says_over_how_many_pairs_it_is(tmp_path):
     for seed in (0, 1, 2):
         put(tmp_path, "p0.5", seed, energy_j=seed + 5.0)
     asked = swept(0.0, 0.5)
-    lines = comparison.compare_points(tmp_path, asked)
-    text = printed(differences.printed(lines, ["energy_j"], asked))
+    lines = SweepTables(tmp_path, asked).lines
+    text = printed(differences.printed(SweepTables(tmp_path, replace(asked, show=("energy_j",)))))
     assert "+5.00 ± 0.00 (2 of 3)" in " ".join(text.split())
     rows = [r for r in comparison.tidy_rows(lines) if r["metric"] == "energy_j"]
     assert [(r["seeds"], r["diff_seeds"]) for r in rows] == [(2, 0), (3, 2)]
@@ -93,20 +95,22 @@ def test_what_only_some_seeds_say_is_over_those(tmp_path):
     for seed, delay in enumerate([{"mean_s": 1.0}, {}, {"mean_s": 3.0}]):
         put(tmp_path, "p0.0", seed, delay=delay)
     asked = swept(0.0)
-    (line,) = comparison.compare_points(tmp_path, asked)
+    (line,) = SweepTables(tmp_path, asked).lines
     assert (line.seeds, line.estimates["delay_s"].seeds, line.estimates["delay_s"].mean) == (
         3,
         2,
         2.0,
     )
-    assert "(2 of 3)" in printed(differences.printed([line], ["delay_s"], asked))
+    assert "(2 of 3)" in printed(
+        differences.printed(SweepTables(tmp_path, replace(asked, show=("delay_s",))))
+    )
 
 
 def test_rows_are_tidy(tmp_path):
     for point in ("p0.0", "p0.5"):
         for seed in (0, 1, 2):
             put(tmp_path, point, seed, energy_j=seed + float(point[1:]), messages={"sent": 0})
-    every = comparison.tidy_rows(comparison.compare_points(tmp_path, swept(0.0, 0.5)))
+    every = comparison.tidy_rows(SweepTables(tmp_path, swept(0.0, 0.5)).lines)
     rows = [r for r in every if r["metric"] == "energy_j"]
     assert list(rows[0]) == [
         "point", "link.loss", "algorithm", "metric", "mean", "low", "high", "seeds", "std_seeds",
@@ -168,7 +172,7 @@ def test_numbers_have_the_digits_that_their_interval_bears(value, half, expected
 
 def test_nothing_finished_is_refused(tmp_path):
     with pytest.raises(ScenarioError, match="no finished run of a sweep"):
-        comparison.compare_points(tmp_path, swept(0.0))
+        SweepTables(tmp_path, swept(0.0)).lines_to(None)
 
 
 def figure(tmp_path, values, key="radio.bandwidth_hz", energies=None, **more):
@@ -180,7 +184,7 @@ def figure(tmp_path, values, key="radio.bandwidth_hz", energies=None, **more):
             for algorithm in ("local", "gossip"):
                 joules = (energies or [1.0] * len(values))[i] * (1 + 0.1 * seed)
                 put(tmp_path, f"p{i}", seed, algorithm, energy_j=joules)
-    lines = comparison.compare_points(tmp_path, asked)
+    lines = SweepTables(tmp_path, asked).lines
     with plot_style.style():
         shown = sweep.gather(lines, ["energy_j", "accuracy"])
         return shown and marks.draw(shown, "heading").figure
@@ -242,7 +246,7 @@ def test_a_table_prints_whole_in_a_narrow_terminal_with_differences_beside_their
             put(tmp_path, point, seed, energy_j=seed + 1.0, messages={"airtime_s": 2.0 + seed})
     asked = swept(0.0, 0.5)
     shown = differences.printed(
-        comparison.compare_points(tmp_path, asked), ["energy_j", "airtime_s"], asked
+        SweepTables(tmp_path, replace(asked, show=("energy_j", "airtime_s")))
     )
     text = printed(shown, 50)
     heads = [line for line in text.splitlines() if "Δ" in line and "±" not in line]
@@ -256,5 +260,5 @@ def test_json_numbers_that_are_not_finite_count_as_unsaid(tmp_path):
     put(tmp_path, "p0.0", 0, accuracy={"mean": math.nan}, energy_j=1.0)
     text = (tmp_path / "p0.0/seed-0/local/summary.json").read_text()
     assert json.loads(text)["accuracy"]["mean"] is None
-    (line,) = comparison.compare_points(tmp_path, swept(0.0))
+    (line,) = SweepTables(tmp_path, swept(0.0)).lines
     assert "accuracy" not in line.estimates

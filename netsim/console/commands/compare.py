@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from netsim.console import terminal
-from netsim.console.options import Against, Debug, Show, Target
+from netsim.console.options import Against, Show, Target
 
 ALSO_CALLED = ("diff", "table", "summary", "results")
 
@@ -17,51 +17,49 @@ def command(
     target: Target = None,
     against: Against = None,
     show: Show = None,
-    debug: Debug = False,
 ) -> None:
     """Compare finished runs side by side; a sweep by means over its seeds."""
-    with terminal.reported(debug):
-        from netsim.campaign import sweep_results
-        from netsim.errors import ScenarioError, one_line
-        from netsim.recording.csv_files import write_csv
-        from netsim.recording.run_warnings import warnings_of
-        from netsim.recording.summary import left_out, run_folders
-        from netsim.recording.whole_files import require_place
-        from netsim.views import differences
-        from netsim.views.compare import table
-        from netsim.views.gathering import comparison
-        from netsim.views.render.terminal import WrappedTable
+    from netsim.campaign import sweep_results
+    from netsim.errors import ScenarioError, one_line
+    from netsim.recording.csv_files import write_csv
+    from netsim.recording.run_warnings import warnings_of
+    from netsim.recording.summary import left_out, run_folders
+    from netsim.recording.whole_files import require_place
+    from netsim.views import differences
+    from netsim.views.compare import table
+    from netsim.views.gathering.comparison import tidy_rows
+    from netsim.views.gathering.sweep_tables import SweepTables
+    from netsim.views.render.terminal import WrappedTable
 
-        if csv is not None:
-            require_place(csv, "--csv")
-        if csv is not None and csv.exists():
-            raise ScenarioError(f"--csv {csv}: is there already; name another file")
-        if len(runs) == 1 and sweep_results.is_sweep(runs[0]):
-            named = None if show is None else sweep_results.measures_named(show)
-            design = sweep_results.design_of(runs[0], target, named, against)
-            lines = comparison.compare_points(runs[0], design)
-            measures = comparison.measures_to_show(lines, design.show)
-            shown = WrappedTable(differences.printed(lines, measures, design))
-            missing = sweep_results.left_out(runs[0])
-            if csv is not None:  # after all that reads the runs
-                write_csv(csv, comparison.tidy_rows(lines))
-            terminal.out().print(shown)
-            for line in missing:
-                terminal.err().print(line)
-            return
-        for option, said in (("--show", show), ("--against", against)):
-            if said is not None:
-                raise ScenarioError(f"{option} is for the folder of a sweep")
-        for path in runs:
-            if sweep_results.is_sweep(path):
-                raise ScenarioError(f"{path}: is the folder of a sweep; compare it by itself")
-        folders = {path: run_folders(path) for path in runs}
-        every = [folder for of_path in folders.values() for folder in of_path]
-        terminal.out().print(WrappedTable(table(every, csv, target)))
-        for path, of_path in folders.items():
-            about = f"{one_line(path)}: " if len(folders) > 1 else ""
-            for line in [
-                *left_out(path),
-                *(f"{about}{warning}" for warning in warnings_of(of_path)),
-            ]:
-                terminal.err().print(line)
+    if csv is not None:
+        require_place(csv, "--csv")
+    if csv is not None and csv.exists():
+        raise ScenarioError(f"--csv {csv}: is there already; name another file")
+    if len(runs) == 1 and sweep_results.is_sweep(runs[0]):
+        named = None if show is None else sweep_results.measures_named(show)
+        design = sweep_results.design_of(runs[0], target, named, against)
+        sweep = SweepTables(runs[0], design)
+        shown = WrappedTable(differences.printed(sweep))
+        missing = sweep_results.left_out(runs[0])
+        if csv is not None:  # after all that reads the runs
+            write_csv(csv, tidy_rows(sweep.lines))
+        terminal.out().print(shown)
+        for line in missing:
+            terminal.err().print(line)
+        return
+    for option, said in (("--show", show), ("--against", against)):
+        if said is not None:
+            raise ScenarioError(f"{option} is for the folder of a sweep")
+    for path in runs:
+        if sweep_results.is_sweep(path):
+            raise ScenarioError(f"{path}: is the folder of a sweep; compare it by itself")
+    folders = {path: run_folders(path) for path in runs}
+    every = [folder for of_path in folders.values() for folder in of_path]
+    terminal.out().print(WrappedTable(table(every, csv, target)))
+    for path, of_path in folders.items():
+        about = f"{one_line(path)}: " if len(folders) > 1 else ""
+        for line in [
+            *left_out(path),
+            *(f"{about}{warning}" for warning in warnings_of(of_path)),
+        ]:
+            terminal.err().print(line)

@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from netsim.console import terminal
-from netsim.console.options import Debug
 
 ALSO_CALLED = ("why", "analyse", "analyze", "diagnose", "inspect")
 
@@ -22,21 +21,19 @@ def command(
     queries: Annotated[
         bool, typer.Option(help="Print below each line the query that gives its numbers.")
     ] = False,
-    debug: Debug = False,
 ) -> None:
     """Name the limits of a run, and the nodes that starved, in words and numbers."""
-    with terminal.reported(debug):
-        from netsim.campaign.sweep_results import require_run
-        from netsim.recording.reader import begun_folders
-        from netsim.recording.summary import left_out
-        from netsim.views import explain
-        from netsim.views.render.terminal import say
+    from netsim.campaign.sweep_results import require_run
+    from netsim.recording.reader import begun_folders
+    from netsim.recording.summary import left_out
+    from netsim.views import explain
+    from netsim.views.render.terminal import say
 
-        require_run(run)
-        console = terminal.out()
-        for number, folder in enumerate(begun_folders(run)):
-            if number:
-                console.print()
-            say(explain.gather(folder, node), console, queries)
-        for line in left_out(run, only_to_come=True):
-            terminal.err().print(line)
+    require_run(run)
+    console = terminal.out()
+    for number, folder in enumerate(begun_folders(run)):
+        if number:
+            console.print()
+        say(explain.gather(folder, node), console, queries)
+    for line in left_out(run, only_to_come=True):
+        terminal.err().print(line)

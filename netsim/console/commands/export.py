@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from netsim.console import terminal
-from netsim.console.options import Components, DataDir, Debug
+from netsim.console.options import Components, DataDir
 from netsim.errors import ScenarioError
 
 ALSO_CALLED = ("convert", "dump", "save")
@@ -39,14 +39,12 @@ def command(
     ] = None,
     components: Components = None,
     data: DataDir = None,
-    debug: Debug = False,
 ) -> None:
     """Write the events of a run, or its network, for other programs."""
-    with terminal.reported(debug):
-        path, remarks = export(run, (wanted, simulator), out, step, components or (), data)
-        terminal.out().print(f"wrote {path}")
-        for remark in remarks:
-            terminal.err().print(f"{path}: {remark}")
+    path, remarks = export(run, (wanted, simulator), out, step, components or (), data)
+    terminal.out().print(f"wrote {path}")
+    for remark in remarks:
+        terminal.err().print(f"{path}: {remark}")
 
 
 def export(

@@ -8,12 +8,13 @@ import typer
 from rich.text import Text
 
 from netsim.console import terminal
-from netsim.console.options import Components, DataDir, Debug, Figures, Quiet, assignments
+from netsim.console.options import Components, DataDir, Figures, Quiet, assignments
 
 if TYPE_CHECKING:
     from netsim.campaign.fork import Fork, ForkEnding
 
 ALSO_CALLED = ("branch", "change", "what-if", "whatif")
+FAILURE = terminal.THE_RUN
 
 
 def command(
@@ -30,47 +31,45 @@ def command(
     data: DataDir = None,
     figures: Figures = False,
     quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Play a run again with a change from one instant on; compare the two node by node.
 
     Keys of the link, the radio, the schedule, the local training and the algorithm can change:
     docs/fork.md lists them.
     """
-    with terminal.reported(debug, terminal.THE_RUN):
-        with terminal.loading(quiet):
-            from netsim.campaign import fork, sweep_results
-            from netsim.engine import runner
-            from netsim.recording import folder_lock
-            from netsim.scenario.kinds import kinds_of
-            from netsim.terminal import progress
+    with terminal.loading(quiet):
+        from netsim.campaign import fork, sweep_results
+        from netsim.engine import runner
+        from netsim.recording import folder_lock
+        from netsim.scenario.kinds import kinds_of
+        from netsim.terminal import progress
 
-        sweep_results.require_run(run)
-        here = assignments(data=data)
-        found = fork.prepare(run, at, sets, here, kinds_of(components or ()), out)
-        ending, console = fork.ForkEnding(found, figures), terminal.err()
-        with folder_lock.released() as made:
+    sweep_results.require_run(run)
+    here = assignments(data=data)
+    found = fork.prepare(run, at, sets, here, kinds_of(components or ()), out)
+    ending, console = fork.ForkEnding(found, figures), terminal.err()
+    with folder_lock.released() as made:
 
-            def make_folder() -> Path:
-                made.append(runner.claim(out, f"{found.scenario.name}-fork"))
-                if not quiet:
-                    progress.announce(console, found.scenario)
-                return made[0]
-
-            with progress.watched(console, found.scenario, quiet) as watch:
-                runner.play(
-                    found.scenario,
-                    make_folder,
-                    found.path,
-                    found.timing_only,
-                    watch,
-                    components=components or (),
-                    doing=None if watch is None else watch.announce,
-                    ending=ending,
-                    fork=found.record,
-                )
+        def make_folder() -> Path:
+            made.append(runner.claim(out, f"{found.scenario.name}-fork"))
             if not quiet:
-                _tell(found, made[0], ending)
+                progress.announce(console, found.scenario)
+            return made[0]
+
+        with progress.watched(console, found.scenario, quiet) as watch:
+            runner.play(
+                found.scenario,
+                make_folder,
+                found.path,
+                found.timing_only,
+                watch,
+                components=components or (),
+                doing=None if watch is None else watch.announce,
+                ending=ending,
+                fork=found.record,
+            )
+        if not quiet:
+            _tell(found, made[0], ending)
 
 
 def _tell(fork: "Fork", folder: Path, ending: "ForkEnding") -> None:

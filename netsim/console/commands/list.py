@@ -8,6 +8,7 @@ the classes; then the files are imported, with stand-ins for what only playing n
 from __future__ import annotations
 
 import ast
+import re
 import tokenize
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -19,7 +20,7 @@ from rich.text import Text
 
 import netsim
 from netsim.console import stand_ins, terminal
-from netsim.console.options import Components, Debug
+from netsim.console.options import Components
 from netsim.errors import ScenarioError, one_line
 from netsim.scenario import shipped
 
@@ -75,35 +76,18 @@ def command(
         bool,
         typer.Option("--measure", help="papers: hours at this machine's own rates."),
     ] = False,
-    debug: Debug = False,
 ) -> None:
     """List the components that a scenario can choose from."""
-    with terminal.reported(debug):
-        if what.lower() in PAPERS:
-            from netsim.console import papers
+    if what.lower() in PAPERS:
+        from netsim.console import papers
 
-            papers.show(measure)
-            return
-        _print(_groups_named(what, components or (), keys), keys)
+        papers.show(measure)
+        return
+    _print(_groups_named(what, components or (), keys), keys)
 
 
 def _groups_named(what: str, components: Sequence[Path], keys: bool) -> dict[str, list[Choice]]:
-    """The groups that a word names, by name.
-
-    Parameters
-    ----------
-    what : str
-        See `chosen`.
-    components : sequence of Path
-        Folders of components of the user's own.
-    keys : bool
-        Also the keys of each choice and their defaults.
-
-    Raises
-    ------
-    ScenarioError
-        If the word names nothing.
-    """
+    """The groups that a word names, by name, see `chosen`; `keys`: those of each choice, too."""
     from importlib.metadata import entry_points
 
     if components or any(entry_points(group="netsim.components")):
@@ -130,17 +114,7 @@ def is_listed(word: str) -> bool:
 def chosen(what: str, groups: Mapping[str, Group]) -> dict[str, Group]:
     """The groups that a word names: `algorithms`, a family or table, a part of its name, `all`.
 
-    Parameters
-    ----------
-    what : str
-        The word.
-    groups : mapping of str to callable
-        All that there are.
-
-    Raises
-    ------
-    ScenarioError
-        If the word names nothing.
+    A word that names nothing is refused.
     """
     found = _matching(what, groups)
     if found:
@@ -193,32 +167,11 @@ def families() -> dict[str, str]:
     found = {}
     for path in PACKAGE.rglob("__init__.py"):
         text = path.read_text(encoding="utf-8")
-        if "(Component)" not in text:
-            continue
-        body = ast.parse(text).body
-        if any(isinstance(part, ast.ClassDef) and _is_component(part) for part in body):
+        if re.search(r"^class \w+\(Component\)", text, re.MULTILINE):
             package = ".".join(path.parent.relative_to(PACKAGE.parent).parts)
-            found[_listed_as(body) or package.removeprefix("netsim.")] = package
+            listed = re.search(r'^LISTED_AS = "(.+)"', text, re.MULTILINE)
+            found[listed[1] if listed else package.removeprefix("netsim.")] = package
     return dict(sorted(found.items()))
-
-
-def folder_of(package: str) -> Path:
-    """Return the folder of a package of netsim."""
-    return PACKAGE.parent.joinpath(*package.split("."))
-
-
-def _is_component(part: ast.ClassDef) -> bool:
-    return any(isinstance(base, ast.Name) and base.id == "Component" for base in part.bases)
-
-
-def _listed_as(body: list[ast.stmt]) -> str | None:
-    """The package's `LISTED_AS`."""
-    for part in body:
-        if not isinstance(part, ast.Assign) or ast.unparse(part.targets[0]) != "LISTED_AS":
-            continue
-        if isinstance(part.value, ast.Constant):
-            return str(part.value.value)
-    return None
 
 
 def names_alone() -> dict[str, Group]:
@@ -227,7 +180,9 @@ def names_alone() -> dict[str, Group]:
     def of_files(folder: Path) -> Group:
         return lambda: [Choice(name, first_line(path)) for name, path in files(folder).items()]
 
-    folders = {name: folder_of(package) for name, package in families().items()}
+    folders = {
+        name: PACKAGE.parent.joinpath(*package.split(".")) for name, package in families().items()
+    }
     algorithms = Path(str(shipped.algorithms_package().__path__[0]))
     groups = {name: of_files(folder) for name, folder in folders.items()}
     return {"algorithms": of_files(algorithms), "scenarios": _scenarios, **groups}
@@ -269,12 +224,7 @@ def _groups(
 ) -> dict[str, Group]:
     """Everything that there is to list: first what most scenarios name.
 
-    Parameters
-    ----------
-    kinds : callable
-        Gives all that a scenario can name.
-    members : callable
-        Gives the components of a package by name.
+    `members` gives the components of a package by name.
     """
     from netsim.scenario.keys import tops
 
@@ -323,7 +273,11 @@ def _tables(top: str, kinds: Kinds) -> list[Choice]:
             continue
         said, own = summary(table).partition("\n")[0], _keys(table)
         if path in ("", "algorithm"):  # the validated tables, of which a file states no params
-            own = tuple(_with_given_name(key) for key in own if key.name != "params")
+            own = tuple(
+                key._replace(default="") if key.name == "name" else key  # the kind's, else
+                for key in own
+                if key.name != "params"
+            )
         if not path:
             said = "Keys that stand before the first table, and all tables that there are."
         found.append(Choice(f"[{path}]" if path else TOP, said, own))
@@ -372,11 +326,6 @@ def _with_common(entries: Sequence[Choice]) -> list[Choice]:
 def _stem(word: str) -> str:
     """The word without its plural: `topologies` finds `topology`."""
     return word.removesuffix("s").removesuffix("ie").removesuffix("y")
-
-
-def _with_given_name(key: Key) -> Key:
-    """A key of a table that has a name of its own where the file states none."""
-    return key._replace(default="") if key.name == "name" else key
 
 
 def _keys(table: type[ScenarioTable]) -> tuple[Key, ...]:

@@ -12,13 +12,10 @@ from typing import Annotated
 import typer
 
 from netsim.console import starts, terminal
-from netsim.console.options import Debug
 from netsim.errors import ScenarioError, one_line
 
 PLACEHOLDERS = ("starting", "Starting")
 """Placeholders in a file of `starts` for the name, and for that of its class."""
-
-ALGORITHM = "algorithm"
 
 TEST = '''\
 """Checks of {name}: pytest {file}."""
@@ -43,26 +40,24 @@ def command(
     folder: Annotated[
         Path, typer.Option("--dir", metavar="DIR", help="Folder of its two files.")
     ] = Path(),
-    debug: Debug = False,
 ) -> None:
     """Write a component of your own to begin with, and its test; both run as they are."""
-    with terminal.reported(debug):
-        chosen = _sort(sort)
-        package = _package(chosen)
-        _require_name(name, package)
-        test = f"test_{name}.py"
-        files = {f"{name}.py": _text(chosen, name), test: TEST.format(name=name, file=test)}
-        _write(folder, files)
-        place = shlex.quote(one_line(folder))
-        setting = shlex.quote(_setting(package, name))
-        console = terminal.out()
-        console.print(f"wrote {folder / name}.py, which works as it is, and its test")
-        console.print_whole(
-            "play it:",
-            f"    netsim run quickstart --components {place} --set {setting}",
-            "test it:",
-            f"    pytest {shlex.quote(one_line(folder / test))}",
-        )
+    chosen = _sort(sort)
+    package = _package(chosen)
+    _require_name(name, package)
+    test = f"test_{name}.py"
+    files = {f"{name}.py": _text(chosen, name), test: TEST.format(name=name, file=test)}
+    _write(folder, files)
+    place = shlex.quote(one_line(folder))
+    setting = shlex.quote(_setting(package, name))
+    console = terminal.out()
+    console.print(f"wrote {folder / name}.py, which works as it is, and its test")
+    console.print_whole(
+        "play it:",
+        f"    netsim run quickstart --components {place} --set {setting}",
+        "test it:",
+        f"    pytest {shlex.quote(one_line(folder / test))}",
+    )
 
 
 def _text(sort: str, name: str) -> str:
@@ -76,12 +71,7 @@ def _text(sort: str, name: str) -> str:
 
 
 def _write(folder: Path, files: Mapping[str, str]) -> None:
-    """Write files, none of which may be there.
-
-    Raises
-    ------
-    ScenarioError
-    """
+    """Write files, none of which may be there."""
     from netsim.recording.whole_files import require_place, write_text
 
     for file in files:
@@ -103,13 +93,7 @@ def sorts() -> list[str]:
 
 
 def _sort(word: str) -> str:
-    """The first file that a word means.
-
-    Raises
-    ------
-    ScenarioError
-        If it means none, or several.
-    """
+    """The first file that a word means; none, or several, are refused."""
     from netsim.registry import did_you_mean
 
     known = sorts()

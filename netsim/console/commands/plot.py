@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from netsim.console import terminal
-from netsim.console.options import Debug
 from netsim.errors import ScenarioError, one_line
 
 if TYPE_CHECKING:
     from netsim.views import Ask, Shown
-    from netsim.views.render.figure.sheets import Sheet
-    from netsim.views.render.terminal import WrappedTable
+    from netsim.views.gathering.sweep_tables import SweepTables
 
 ALSO_CALLED = ("draw", "figure", "figures", "graphs", "chart")
 
@@ -75,7 +73,6 @@ def command(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace files that are there.")
     ] = False,
-    debug: Debug = False,
 ) -> None:
     """Draw a figure for a paper, of runs or of a sweep, with its numbers beside it as CSV.
 
@@ -84,78 +81,32 @@ def command(
     messages; time_use: what nodes were at; age_by_pair, deliveries, weights: by pair of nodes; map;
     delays; weights_by_shared_classes; sweep: over the swept key.
     """
-    with terminal.reported(debug):
-        from netsim.views import Ask
+    from netsim.views import Ask
 
-        ask = Ask(tuple(metric or ()), band, paired_to, on_paper=True)
-        name = _view(runs, view, ask)
-        if form == "text":
-            for shown in _tables(runs, name, ask):
-                terminal.out().print(shown)
-            return
-        from netsim.views.render.figure.sheets import paper, width_in
+    ask = Ask(tuple(metric or ()), band, paired_to, on_paper=True)
+    name = _view(runs, view, ask)
+    if form == "text":
+        from netsim.views.render.terminal import tables
 
-        sheet = paper(width_in(width, "--width "))
-        ending = _form(form, out)
-        path = out or Path(f"{_name(runs[0])}-{name}.{ending}")
-        _require_free(path, table, overwrite)
-        for written in plot(runs, name, ask, sheet, path, ending, table):
-            terminal.out().print(f"wrote {written}")
+        if not (found := tables(_gathered(runs, name, ask))):
+            raise ScenarioError(f"--as {name}: has no table; netsim report writes its page")
+        for shown in found:
+            terminal.out().print(shown)
+        return
+    from netsim.views.render.figure import files, marks, style
+    from netsim.views.render.figure.sheets import paper, width_in
 
-
-def plot(
-    paths: Sequence[Path],
-    view: str,
-    ask: Ask,
-    sheet: Sheet,
-    out: Path,
-    form: str,
-    with_table: bool,
-) -> list[Path]:
-    """Draw a figure and write it with its numbers.
-
-    Parameters
-    ----------
-    paths : sequence of Path
-        Folders of runs, or of one sweep.
-    view : str
-    ask : Ask
-    sheet : Sheet
-    out : Path
-        The figure.
-    form : {"pdf", "svg", "png"}
-    with_table : bool
-        Whether a small table is written, too.
-
-    Returns
-    -------
-    list of Path
-        What was written: the figure first.
-
-    Raises
-    ------
-    ScenarioError
-        If there is nothing to draw; nothing was written.
-    """
-    from netsim.views.render.figure import files as numbers
-    from netsim.views.render.figure import marks
-    from netsim.views.render.figure import style as plot_style
-
-    with plot_style.style(sheet):
+    sheet = paper(width_in(width, "--width "))
+    ending = _form(form, out)
+    path = out or Path(f"{runs[0].resolve().name or 'figure'}-{name}.{ending}")
+    _require_free(path, table, overwrite)
+    with style.style(sheet):
         try:
-            drawn = marks.draw(_gathered(paths, view, ask), sheet=sheet)
+            drawn = marks.draw(_gathered(runs, name, ask), sheet=sheet)
         except marks.OnPageOnlyError as error:
-            raise ScenarioError(f"--as {view}: {error}; --format text prints tables") from None
-        return numbers.write(drawn, out, form, with_table)
-
-
-def _tables(paths: Sequence[Path], view: str, ask: Ask) -> list[WrappedTable]:
-    from netsim.views.render import terminal as tables_of
-
-    found = tables_of.tables(_gathered(paths, view, ask))
-    if not found:
-        raise ScenarioError(f"--as {view}: has no table; netsim report writes its page")
-    return found
+            raise ScenarioError(f"--as {name}: {error}; --format text prints tables") from None
+        for written in files.write(drawn, path, ending, table):
+            terminal.out().print(f"wrote {written}")
 
 
 def _view(paths: Sequence[Path], named: str | None, ask: Ask) -> str:
@@ -191,9 +142,11 @@ def _gathered(paths: Sequence[Path], view: str, ask: Ask) -> Shown:
     found = list({run.folder.resolve(): run for run in found}.values())
     named = runs.groups(found)
     if len(named) > _MOST_CURVES:
+        first = found[0].folder
+        some = first.parents[1] if first.parent.name.startswith("seed-") else first  # all seeds
         raise ScenarioError(
             f"{one_line(paths[0])}: has {len(named)} curves, and a figure at most {_MOST_CURVES}; "
-            f"name some of them, such as {one_line(_above_seed(found[0].folder))}"
+            f"name some of them, such as {one_line(some)}"
         )
     labels = [one_line(run.folder) for run in found]
     for line in dict.fromkeys([*left, *made_unlike([run.folder for run in found], labels)]):
@@ -204,33 +157,26 @@ def _gathered(paths: Sequence[Path], view: str, ask: Ask) -> Shown:
 def _sweep(folder: Path, view: str, ask: Ask) -> Shown:
     from netsim.campaign import sweep_results
     from netsim.views import find, sweep
-    from netsim.views.gathering import comparison
     from netsim.views.gathering.sweep_tables import SweepTables
 
-    design = sweep_results.design_of(folder)
+    tables, found = SweepTables(folder, sweep_results.design_of(folder)), find(view)
     if view != "sweep":
-        found = find(view)
-        shown = found.of_sweep(SweepTables(folder, design))
+        shown = found.of_sweep(tables)
         if shown is None:
             raise ScenarioError(f"{folder}: has no {view}: {getattr(found, 'NOTHING', 'nothing')}")
-        _say_left_out(folder)
-        return shown
-    minus = _reference(folder, design, ask.paired_to)
-    lines = comparison.compare_points(folder, design, minus or None)
-    show = _measures_of(folder, lines, ask.metrics)
-    shown = sweep.gather(lines, show, minus, sweep_results.is_search(folder, minus))
-    if shown is None:
-        raise ScenarioError(
-            f"{folder / 'scenario.toml'}: sweep.over: nothing is varied, or no run has "
-            f"{', '.join(show)}; netsim compare {folder} shows what there is"
-        )
-    _say_left_out(folder)
-    return shown
-
-
-def _say_left_out(folder: Path) -> None:
+    else:
+        minus = _reference(tables, ask.paired_to)
+        lines = tables.lines_to(minus or None)
+        show = _measures_of(folder, lines, ask.metrics)
+        shown = sweep.gather(lines, show, minus, sweep_results.is_search(folder, minus))
+        if shown is None:
+            raise ScenarioError(
+                f"{folder / 'scenario.toml'}: sweep.over: nothing is varied, or no run has "
+                f"{', '.join(show)}; netsim compare {folder} shows what there is"
+            )
     for line in _left_out(folder):
         terminal.err().print(line)
+    return shown
 
 
 def _left_out(path: Path) -> list[str]:
@@ -245,13 +191,7 @@ def _left_out(path: Path) -> list[str]:
 
 
 def _measures_of(folder: Path, lines: Any, named: Sequence[str]) -> list[str]:
-    """The measures of a figure: those named, else the main metric.
-
-    Raises
-    ------
-    ScenarioError
-        If one is no measure, or no run has it.
-    """
+    """The measures of a figure: those named, which a run must have, else the main metric."""
     from netsim.recording.summary_fields import MEASURES
     from netsim.recording.summary_fields import measure_name as measure_named
 
@@ -271,16 +211,15 @@ def _measures_of(folder: Path, lines: Any, named: Sequence[str]) -> list[str]:
     return found
 
 
-def _reference(folder: Path, design: Any, named: str | None) -> str:
+def _reference(tables: SweepTables, named: str | None) -> str:
     """The algorithm or point that a word means; empty: none."""
     from netsim.views.gathering import runs
-    from netsim.views.gathering.sweep_tables import SweepTables
 
     if named is None:
         return ""
-    if named in design.points:
+    if named in tables.design.points:
         return named
-    groups = {run.algorithm: [run] for run in SweepTables(folder, design).runs}
+    groups = {run.algorithm: [run] for run in tables.runs}
     return groups[runs.reference(groups, named)][0].algorithm
 
 
@@ -308,11 +247,6 @@ def folders_of(path: Path) -> list[Path]:
         if run_folder.UNFINISHED not in found.parent.parent.name
     )
     return deeper or begun_folders(path)
-
-
-def _above_seed(run: Path) -> Path:
-    """The folder of all seeds of a point, or the run itself."""
-    return run.parents[1] if run.parent.name.startswith("seed-") else run
 
 
 def _is_sweep(folder: Path) -> bool:
@@ -374,8 +308,3 @@ def _require_free(out: Path, with_table: bool, overwrite: bool) -> None:
                 f"{one_line(path)}: is there already; name another file with --out, or replace it "
                 "with --overwrite"
             )
-
-
-def _name(path: Path) -> str:
-    """Return the name of a figure's file."""
-    return path.resolve().name or "figure"

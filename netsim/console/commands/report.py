@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from netsim.console import terminal
-from netsim.console.options import Components, DataDir, Debug
+from netsim.console.options import Components, DataDir
 
 ALSO_CALLED = ("dashboard", "html", "page", "show", "view", "open", "watch", "live")
 
@@ -20,34 +20,32 @@ def command(
     ] = None,
     components: Components = None,
     data: DataDir = None,
-    debug: Debug = False,
 ) -> None:
     """Write a page on which one sees what happened: one HTML file, for any browser, offline."""
-    with terminal.reported(debug):
-        from netsim.campaign import sweep_results
-        from netsim.campaign.node_positions import places_of
-        from netsim.recording import checksums
-        from netsim.recording.reader import begun_folders
-        from netsim.recording.summary import left_out
-        from netsim.recording.whole_files import require_place
-        from netsim.views.render.page import run_page, sweep_page
+    from netsim.campaign import sweep_results
+    from netsim.campaign.node_positions import places_of
+    from netsim.recording import checksums
+    from netsim.recording.reader import begun_folders
+    from netsim.recording.summary import left_out
+    from netsim.recording.whole_files import require_place
+    from netsim.views.render.page import run_page, sweep_page
 
-        target = out or path / run_page.NAME
-        if path.is_dir():
-            require_place(target, "--out")
-        if out is not None:
-            _require_free(out)
-        if sweep_results.is_sweep(path):
-            sweep_page.report(sweep_results.tables_of(path), target)
-        else:
-            folders = begun_folders(path)
-            to_come = left_out(path, only_to_come=True)
-            run_page.report(
-                folders, target, lambda run: places_of(run, components or (), data), to_come
-            )
-        if out is None:
-            checksums.renew(path, run_page.NAME)
-        terminal.out().print(f"wrote {target}")
+    target = out or path / run_page.NAME
+    if path.is_dir():
+        require_place(target, "--out")
+    if out is not None:
+        _require_free(out)
+    if sweep_results.is_sweep(path):
+        sweep_page.report(sweep_results.tables_of(path), target)
+    else:
+        folders = begun_folders(path)
+        to_come = left_out(path, only_to_come=True)
+        run_page.report(
+            folders, target, lambda run: places_of(run, components or (), data), to_come
+        )
+    if out is None:
+        checksums.renew(path, run_page.NAME)
+    terminal.out().print(f"wrote {target}")
 
 
 def _require_free(out: Path) -> None:

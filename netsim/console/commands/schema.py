@@ -3,18 +3,16 @@
 import json
 import sys
 
-from netsim.console import terminal
-from netsim.console.options import Components, Debug
+from netsim.console.options import Components
 
 ALSO_CALLED = ("json-schema", "editor")
 
 
-def command(components: Components = None, debug: Debug = False) -> None:
+def command(components: Components = None) -> None:
     """Print the JSON Schema of scenario files, for editors."""
-    with terminal.reported(debug):
-        from netsim.scenario import json_schema
-        from netsim.scenario.kinds import kinds_of
+    from netsim.scenario import json_schema
+    from netsim.scenario.kinds import kinds_of
 
-        kinds = kinds_of(components or ())
-        kinds.read_installed()
-        sys.stdout.write(json.dumps(json_schema(kinds), indent=2) + "\n")
+    kinds = kinds_of(components or ())
+    kinds.read_installed()
+    sys.stdout.write(json.dumps(json_schema(kinds), indent=2) + "\n")

@@ -11,7 +11,6 @@ from netsim.console.options import (
     Against,
     Components,
     DataDir,
-    Debug,
     Device,
     Engine,
     ForceNew,
@@ -29,6 +28,7 @@ from netsim.console.options import (
 from netsim.errors import ScenarioError, one_line
 
 ALSO_CALLED = ("grid", "search", "seeds", "trials")
+FAILURE = terminal.THE_RUN
 
 
 def command(
@@ -86,44 +86,41 @@ def command(
     report: Report = True,
     watch: Watch = False,
     quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Play a scenario many times (a grid, a search, seeds); paired differences.
 
     In the folder of a sweep, the same command plays what is missing.
     """
-    with terminal.reported(debug, terminal.THE_RUN):
-        with terminal.loading(quiet):
-            from netsim.campaign import sweeping
-            from netsim.console.checking import checked
-            from netsim.scenario.kinds import kinds_of
+    with terminal.loading(quiet):
+        from netsim.campaign import sweeping
+        from netsim.console.checking import checked
+        from netsim.scenario.kinds import kinds_of
 
-        table = options(
-            over or [],
-            draw or [],
-            seeds,
-            show,
-            trials=trials,
-            search=search,
-            prune=prune,
-            select=select,
-            jobs=jobs,
-            target=target,
-            against=against,
+    table = options(
+        over or [],
+        draw or [],
+        seeds,
+        show,
+        trials=trials,
+        search=search,
+        prune=prune,
+        select=select,
+        jobs=jobs,
+        target=target,
+        against=against,
+    )
+    changes = [*(sets or []), *assignments(device=device, data=data)]
+    where = sweeping.Where(
+        engine, address, ray_cpus, ray_gpus, part(only), force_new, report, watch
+    )
+    folders = tuple(components or ())
+    new = sweeping.new_folder(out, force_new)
+    draft, chosen = checked(scenario, changes, table, kinds_of(folders), new, timing_only)
+    if chosen.sweep is None:
+        raise ScenarioError(
+            f"{draft.path}: has no [sweep] table; say what to vary: --over key.path=1,2 --seeds 0:5"
         )
-        changes = [*(sets or []), *assignments(device=device, data=data)]
-        where = sweeping.Where(
-            engine, address, ray_cpus, ray_gpus, part(only), force_new, report, watch
-        )
-        folders = tuple(components or ())
-        new = sweeping.new_folder(out, force_new)
-        draft, chosen = checked(scenario, changes, table, kinds_of(folders), new, timing_only)
-        if chosen.sweep is None:
-            raise ScenarioError(
-                f"{draft.path}: has no [sweep] table; say what to vary: --over key.path=1,2 "
-                "--seeds 0:5"
-            )
-        sweeping.play(draft, chosen, out, folders, timing_only, quiet, where)
+    sweeping.play(draft, chosen, out, folders, timing_only, quiet, where)
 
 
 def options(
@@ -220,12 +217,7 @@ def _seeds(text: str) -> list[int]:
 
 
 def part(text: str | None) -> tuple[int, int] | None:
-    """The part of a sweep that `--only` names: `3/8`.
-
-    Raises
-    ------
-    ScenarioError
-    """
+    """The part of a sweep that `--only` names: `3/8`."""
     if text is None:
         return None
     from netsim.scenario.draft import in_words

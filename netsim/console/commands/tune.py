@@ -10,7 +10,6 @@ from netsim.console import terminal
 from netsim.console.options import (
     Components,
     DataDir,
-    Debug,
     Device,
     Quiet,
     ScenarioArgument,
@@ -36,35 +35,33 @@ def command(
     components: Components = None,
     data: DataDir = None,
     quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Measure which backend suits a scenario's models here; later runs go by it."""
-    with terminal.reported(debug):
-        with terminal.loading(quiet):
-            from netsim.backends import route_tables
-            from netsim.campaign import tuning
-            from netsim.console.checking import checked
-            from netsim.engine import runner
-            from netsim.errors import ScenarioError
-            from netsim.scenario.kinds import kinds_of
-            from netsim.views.render.terminal import WrappedTable
+    with terminal.loading(quiet):
+        from netsim.backends import route_tables
+        from netsim.campaign import tuning
+        from netsim.console.checking import checked
+        from netsim.engine import runner
+        from netsim.errors import ScenarioError
+        from netsim.scenario.kinds import kinds_of
+        from netsim.views.render.terminal import WrappedTable
 
-        changes = [*(sets or []), *assignments(device=device, data=data)]
-        draft, valid = checked(scenario, changes, {}, kinds_of(components or ()), None, False)
-        path = out or route_tables.user_table()
-        route_tables.read_measured(path)  # a file that can't be kept fails before the measuring
-        found = tuning.tune(runner.build(valid, draft.path))
-        try:
-            tuning.write_table(found, path)
-        except OSError as error:
-            raise ScenarioError(f"--out {path}: cannot be written: {error.strerror}") from error
-        if quiet:
-            return
-        console = terminal.out()
-        console.print("us of one node's job, and how many times faster than sequential")
-        for measurement in found:
-            console.print(WrappedTable(_timings(measurement)))
-        console.print(Text("kept in ") + Text(str(path), style="bold"))
+    changes = [*(sets or []), *assignments(device=device, data=data)]
+    draft, valid = checked(scenario, changes, {}, kinds_of(components or ()), None, False)
+    path = out or route_tables.user_table()
+    route_tables.read_measured(path)  # a file that can't be kept fails before the measuring
+    found = tuning.tune(runner.build(valid, draft.path))
+    try:
+        tuning.write_table(found, path)
+    except OSError as error:
+        raise ScenarioError(f"--out {path}: cannot be written: {error.strerror}") from error
+    if quiet:
+        return
+    console = terminal.out()
+    console.print("us of one node's job, and how many times faster than sequential")
+    for measurement in found:
+        console.print(WrappedTable(_timings(measurement)))
+    console.print(Text("kept in ") + Text(str(path), style="bold"))
 
 
 def _timings(found: "Measurement") -> "Printed":

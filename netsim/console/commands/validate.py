@@ -8,7 +8,7 @@ import typer
 from rich.text import Text
 
 from netsim.console import stand_ins, terminal
-from netsim.console.options import Components, DataDir, Debug, Sets, assignments
+from netsim.console.options import Components, DataDir, Sets, assignments
 from netsim.errors import ScenarioError, one_line
 
 ALSO_CALLED = ("check", "lint", "test")
@@ -22,34 +22,30 @@ def command(
     world: Annotated[
         bool, typer.Option(help="Also read the data and lay out nodes and links.")
     ] = True,
-    debug: Debug = False,
 ) -> None:
     """Check scenarios and list all their errors."""
-    with terminal.reported(debug):
-        changes = [*(sets or []), *assignments(data=data)]
-        # Without worlds and components of the user's own, what only playing needs has stand-ins
-        # first: if all scenarios are right, that is the answer.
-        if not world and not components and stand_ins.in_their_place():
-            try:
-                texts = [
-                    _description(name, changes, _named_kinds(name, changes)) for name in scenarios
-                ]
-            except (Exception, stand_ins.StandInUsedError):
-                stand_ins.begin_again()
-            for text in texts:
-                terminal.out().print(text)
-            return
-        from netsim.scenario.kinds import kinds_of
+    changes = [*(sets or []), *assignments(data=data)]
+    # Without worlds and components of the user's own, what only playing needs has stand-ins
+    # first: if all scenarios are right, that is the answer.
+    if not world and not components and stand_ins.in_their_place():
+        try:
+            texts = [_description(name, changes, _named_kinds(name, changes)) for name in scenarios]
+        except (Exception, stand_ins.StandInUsedError):
+            stand_ins.begin_again()
+        for text in texts:
+            terminal.out().print(text)
+        return
+    from netsim.scenario.kinds import kinds_of
 
-        folders = tuple(components or ())
-        kinds, problems = kinds_of(folders), []
-        for name in scenarios:
-            try:
-                terminal.out().print(_description(name, changes, kinds, folders, world))
-            except ScenarioError as error:
-                problems += str(error).splitlines()
-        if problems:
-            raise ScenarioError("\n".join(problems))
+    folders = tuple(components or ())
+    kinds, problems = kinds_of(folders), []
+    for name in scenarios:
+        try:
+            terminal.out().print(_description(name, changes, kinds, folders, world))
+        except ScenarioError as error:
+            problems += str(error).splitlines()
+    if problems:
+        raise ScenarioError("\n".join(problems))
 
 
 def _description(
@@ -59,25 +55,7 @@ def _description(
     components: tuple[Path, ...] = (),
     world: bool = False,
 ) -> Text:
-    """Describe a valid scenario.
-
-    Parameters
-    ----------
-    name : str
-        Of a file, or of a shipped scenario.
-    sets : sequence of str
-        Assignments `a.b=value`.
-    kinds : Kinds
-        What the scenario can name.
-    components : tuple of Path
-        Folders of components of the user's own.
-    world : bool
-        Also read the data and lay out nodes and links.
-
-    Raises
-    ------
-    ScenarioError
-    """
+    """Describe a valid scenario; `world`: also read the data and lay out nodes and links."""
     from netsim.campaign import grid
     from netsim.console.checking import checked
     from netsim.engine import runner

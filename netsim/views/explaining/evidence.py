@@ -8,22 +8,14 @@ import pandas as pd
 from netsim.errors import ScenarioError
 from netsim.recording import run_folder
 from netsim.recording.reader import RunFolder
-from netsim.recording.schema import (
-    MESSAGE_COLUMNS,
-    METRIC_COLUMNS,
-    TRAFFIC_COLUMNS,
-    USE_COLUMNS,
-    WHY_MISSING,
-)
+from netsim.recording.schema import TABLES, WHY_MISSING
 from netsim.views.explaining.critical_path import critical_path, work_ends
 from netsim.views.explaining.findings import Query
 from netsim.views.gathering import frames
 
 _COLUMNS = {
-    "messages": [column.name for column in MESSAGE_COLUMNS],
-    "metrics": [column.name for column in METRIC_COLUMNS],
-    "traffic": [column.name for column in TRAFFIC_COLUMNS],
-    "uses": [column.name for column in USE_COLUMNS],
+    name: [column.name for column in TABLES[name]]
+    for name in ("messages", "metrics", "traffic", "uses")
 }
 _LOADING = """\
 import tomllib

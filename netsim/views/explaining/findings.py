@@ -11,42 +11,28 @@ LEAST = 0.05
 
 @dataclass(frozen=True)
 class Query:
-    """A number, and the line of Python that gives it.
-
-    Attributes
-    ----------
-    code : str
-        An expression over the names that `Evidence.loading` makes.
-    value : object
-        What it gives.
-    """
+    """A number, and the line of Python that gives it."""
 
     code: str
+    """An expression over the names that `Evidence.loading` makes."""
     value: Any
+    """Its value."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that limited a run.
-
-    Attributes
-    ----------
-    rank : {"harm", "pace", "minor", "outlook"}
-    weight : float
-        Which share of messages, of the nodes' time or of the chain of work it took, in [0, 1].
-    text : str
-        A sentence or two.
-    queries : tuple of Query
-        Where its numbers come from.
-    holds_back : bool
-        Of a pace: whether more speed of that part would make the run faster.
-    """
+    """Something that limited a run."""
 
     rank: str
+    """`harm`, `pace`, `minor` or `outlook`."""
     weight: float
+    """Share of messages, of the nodes' time or of the chain of work that it took, in [0, 1]."""
     text: str
+    """A sentence or two."""
     queries: tuple[Query, ...] = ()
+    """The source of its numbers."""
     holds_back: bool = False
+    """Of a pace: True where more speed of that part would make the run faster."""
 
 
 def harm(weight: float, text: str, queries: tuple[Query, ...]) -> Finding:

@@ -28,13 +28,9 @@ from netsim.recording.main_metric import MainMetric, is_share
 from netsim.recording.metrics import curve, names, per_node_rows, spent
 from netsim.recording.parquet_parts import Rows
 from netsim.recording.summary_fields import DEFAULT, MEASURES, row
-from netsim.registry import did_you_mean
 from netsim.scenario.labels import csv_cell
 from netsim.units import BITS_PER_MEGABYTE
 from netsim.views import Around, Row
-
-RunRows = Mapping[str, Mapping[str, Mapping[int, Row]]]
-"""Measures of runs by point, algorithm and seed."""
 
 LEVEL = 0.95
 """Of the intervals."""
@@ -87,18 +83,9 @@ def are_few(seeds: int) -> bool:
 
 
 def spread_in_words(seeds: Iterable[int], spread_is: str) -> Around | None:
-    """The meaning of what figures draw around means over so many seeds each.
+    """The meaning of what figures draw around means over so many seeds each, of a spread's words.
 
-    Parameters
-    ----------
-    seeds : iterable of int
-    spread_is : str
-        Words of the spread.
-
-    Returns
-    -------
-    Around or None
-        None where nothing is a mean over several seeds.
+    None where nothing is a mean over several seeds.
     """
     counts = set(seeds)
     few = [word for n, word in ((2, "two"), (3, "three")) if n in counts]
@@ -120,21 +107,15 @@ def _differences(mine: Mapping[int, float], others: Mapping[int, float]) -> list
 
 @dataclass(frozen=True, eq=False)
 class NodePairs:
-    """A number of the same nodes in two runs.
-
-    Attributes
-    ----------
-    nodes : (N,) int array
-    values, others : (N,) float64
-        In the one run and in the other.
-    t_s : float
-        When it was measured [s]; nan: over the run.
-    """
+    """A number of the same nodes in two runs."""
 
     nodes: NDArray[Any]
+    """(N,) ids."""
     values: NDArray[np.float64]
     others: NDArray[np.float64]
+    """In the one run and in the other, (N,)."""
     t_s: float = math.nan
+    """Time of the measurement [s]; nan: over the run."""
 
     @property
     def differences(self) -> NDArray[np.float64]:
@@ -323,47 +304,31 @@ def _at_steps(rows: Rows, node: int, steps: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class SweepDesign:
-    """Keys that a sweep varies, and the measures that it shows.
-
-    Attributes
-    ----------
-    points : mapping of str to mapping
-        By label, which is the point's folder, the swept keys and their values; the others are
-        compared with the first.
-    seeds : tuple of int
-    target : float or None
-        Value of the main metric whose first crossing is told.
-    show : tuple of str
-        Names of measures for table and figure; none: `summary_fields.DEFAULT`.
-    against : str or None
-        The algorithm over which the others' lead is told.
-    algorithms : tuple of str
-        Names of all that are to be played.
-    """
+    """Keys that a sweep varies, and the measures that it shows."""
 
     points: Mapping[str, Mapping[str, Any]]
+    """By label, which is the point's folder, the swept keys and their values; the others are
+    compared with the first."""
     seeds: tuple[int, ...]
     target: float | None = None
+    """Value of the main metric whose first crossing is told."""
     show: tuple[str, ...] = ()
+    """Names of measures for table and figure; none: `summary_fields.DEFAULT`."""
     against: str | None = None
+    """The algorithm over which the others' lead is told."""
     algorithms: tuple[str, ...] = ()
+    """Names of all that are to be played."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """One measure at one point, over seeds.
-
-    Attributes
-    ----------
-    values : tuple of float
-        The measure of each run that has it.
-    difference : Estimate or None
-        Its differences to the first point, or what else was asked for, over the seeds that both
-        have; None where they share none.
-    """
+    """One measure at one point, over seeds."""
 
     values: tuple[float, ...]
+    """The measure of each run that has it."""
     difference: "Estimate | None" = None
+    """Its differences to the first point, or what else was asked for, over the seeds that both
+    have; None where they share none."""
 
     @cached_property
     def _spread(self) -> Spread:
@@ -392,109 +357,17 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class PointResult:
-    """One algorithm at one point of the sweep.
-
-    Attributes
-    ----------
-    point : str
-        Its label, which is its folder.
-    values : mapping
-        The swept keys and their values.
-    algorithm : str
-    seeds : int
-        Runs that have ended.
-    estimates : mapping of str to Estimate
-        By measure; those that no run has are left out.
-    """
+    """One algorithm at one point of the sweep."""
 
     point: str
+    """Its label, which is its folder."""
     values: Mapping[str, Any]
+    """The swept keys and their values."""
     algorithm: str
     seeds: int
+    """Runs that have ended."""
     estimates: Mapping[str, Estimate]
-
-
-def compare_points(
-    out: Path, swept: SweepDesign, paired_to: str | None = None
-) -> list[PointResult]:
-    """Every point and algorithm of which at least one run has ended, in the sweep's order.
-
-    Parameters
-    ----------
-    out : Path
-        Folder of the sweep: `<out>/<point label>/seed-<s>/<algorithm>/summary.json`.
-    swept : SweepDesign
-    paired_to : str, optional
-        What differences are to: an algorithm, at each point, or a point, of each algorithm. None:
-        the first point.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no finished run, or neither an algorithm nor a point is called so.
-    """
-    made = point_results(run_rows(out, swept), swept, paired_to, out)
-    if not made:
-        raise ScenarioError(f"{out}: no finished run of a sweep (<point>/seed-<s>/<algorithm>/)")
-    return made
-
-
-def run_rows(out: Path, swept: SweepDesign) -> RunRows:
-    """The measures of every run of a sweep that has ended.
-
-    Parameters
-    ----------
-    out : Path
-        As of `compare_points`.
-    swept : SweepDesign
-    """
-    return {label: _runs(out / label, swept) for label in swept.points}
-
-
-def point_results(
-    found: RunRows, swept: SweepDesign, paired_to: str | None = None, out: Path = Path()
-) -> list[PointResult]:
-    """The same as `compare_points`, from the measures of runs.
-
-    Parameters
-    ----------
-    found : mapping
-        Of all the sweep's points, see `run_rows`.
-    swept : SweepDesign
-    paired_to : str, optional
-        As of `compare_points`.
-    out : Path
-        What a message names.
-
-    Raises
-    ------
-    ScenarioError
-        If neither an algorithm nor a point is called so.
-    """
-    known = {name for algorithms in found.values() for name in algorithms}
-    if paired_to is not None and paired_to not in known and paired_to not in found:
-        raise ScenarioError(
-            f"{out}: paired to {paired_to}: there is no such algorithm or point; there are "
-            f"{', '.join((*sorted(known), *found))}" + did_you_mean(paired_to, (*known, *found))
-        )
-
-    def other(label: str, algorithm: str) -> Mapping[int, Row]:
-        if paired_to in known:
-            return {} if algorithm == paired_to else found[label].get(str(paired_to), {})
-        to = paired_to or next(iter(found))
-        return {} if label == to else found[to].get(algorithm, {})
-
-    return [
-        PointResult(
-            label,
-            swept.points[label],
-            algorithm,
-            len(runs),
-            estimates(runs, other(label, algorithm)),
-        )
-        for label, algorithms in found.items()
-        for algorithm, runs in algorithms.items()
-    ]
+    """By measure; those that no run has are left out."""
 
 
 def folders_of_seed(point: Path, seed: int) -> list[Path]:
@@ -503,25 +376,8 @@ def folders_of_seed(point: Path, seed: int) -> list[Path]:
     return run_folder.ordered(point.parent, ended)
 
 
-def _runs(point: Path, swept: SweepDesign) -> dict[str, dict[int, Row]]:
-    """The numbers of a point's runs by algorithm and seed."""
-    found: dict[str, dict[int, Row]] = {}
-    for seed in swept.seeds:
-        done = {folder.name: folder for folder in folders_of_seed(point, seed)}
-        rival = done.get(swept.against or "")
-        for name, folder in done.items():
-            found.setdefault(name, {})[seed] = numbers_of(folder, swept.target, rival)
-    return found
-
-
 def estimates(runs: Mapping[int, Row], others: Mapping[int, Row]) -> dict[str, Estimate]:
-    """Every measure over the seeds of some runs, with its difference to others.
-
-    Parameters
-    ----------
-    runs, others : mapping of int to dict
-        Measures by seed.
-    """
+    """Every measure over the seeds of some runs, with its difference to others; both by seed."""
     cells = {}
     for name in MEASURES:
         said = _values_by_seed(name, runs.values(), runs)

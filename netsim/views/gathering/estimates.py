@@ -8,7 +8,7 @@ seed by seed (and node by node, for its spread over nodes) before anything is av
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,33 +32,34 @@ BANDS: dict[str, str] = {
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """One curve.
-
-    Attributes
-    ----------
-    label : str
-    x, y : numpy.ndarray, shape (T,)
-    half : numpy.ndarray, shape (T,), or None
-        Half the width of its band.
-    seeds : int
-        Runs that it is the mean of.
-    each : numpy.ndarray, shape (seeds, T), or None
-        Its seeds, where they are few: figures show them in place of a band over seeds.
-    """
+    """One curve."""
 
     label: str
     x: Floats
     y: Floats
+    """(T,) each."""
     half: Floats | None
+    """Half the width of its band, (T,)."""
     seeds: int = 1
+    """Runs that it is the mean of."""
     each: Floats | None = None
+    """(seeds, T), where these are few: figures show them in place of a band over seeds."""
 
 
 _Seed = tuple[Floats, Floats, Floats]
 """Of one seed: times of evaluation [s], means and standard deviations over nodes, (T,) each."""
 
-Abscissa = Callable[[RunFolder, Floats], Floats]
-"""(run, times of evaluation [s]) -> where they lie on the horizontal axis."""
+
+class Against(NamedTuple):
+    """A horizontal axis of curves."""
+
+    axis: Quantity
+    column: str
+    """Its numbers in a file."""
+    places: Callable[[RunFolder, Floats], Floats]
+    """(run, times of evaluation [s]) -> where they lie on it."""
+    silent: str = ""
+    """Words on a curve that ends near 0."""
 
 
 def _airtime(run: RunFolder, t_s: Floats) -> Floats:
@@ -66,16 +67,21 @@ def _airtime(run: RunFolder, t_s: Floats) -> Floats:
     return np.full(len(t_s), np.nan) if found is None else found["airtime_s"]
 
 
-AGAINST: dict[str, tuple[Quantity, str, Abscissa]] = {
-    "time": (Quantity("x", "Virtual time", "s"), "t_s", lambda _, t_s: t_s),
-    "megabytes": (
+AGAINST = {
+    "time": Against(Quantity("x", "Virtual time", "s"), "t_s", lambda _, t_s: t_s),
+    "megabytes": Against(
         Quantity("x", "Transmitted by all nodes, headers included", "MB"),
         "transmitted_megabytes",
         lambda run, t_s: measured.megabytes(run.folder, t_s),
+        "at the end; hardly sends",
     ),
-    "airtime": (Quantity("x", "Airtime of all nodes", "s"), "airtime_s", _airtime),
+    "airtime": Against(
+        Quantity("x", "Airtime of all nodes", "s"),
+        "airtime_s",
+        _airtime,
+        "at the end; hardly on air",
+    ),
 }
-"""Axes of curves: the axis, the column of its numbers in a file, and places of evaluations."""
 
 
 def over_seeds(
@@ -98,7 +104,6 @@ def over_seeds(
     ScenarioError
         If there is no such time.
     """
-    abscissa = AGAINST[against][2]
     found = [measured.curve(run.measured, metric, run.main) for run in runs]
     t_s = reduce(np.intersect1d, (one.t_s for one in found))
     if not len(t_s):
@@ -106,7 +111,7 @@ def over_seeds(
             f"{runs[0].folder} and other seeds: metrics.every_s: were at no common time evaluated "
             "with a model of every node; play all with the same metrics.every_s and horizon_s"
         )
-    x = np.stack([abscissa(run, t_s) for run in runs]).mean(axis=0)
+    x = np.stack([AGAINST[against].places(run, t_s) for run in runs]).mean(axis=0)
     return _line(label, x, t_s, [(one.t_s, one.mean, one.std) for one in found], band)
 
 
@@ -153,7 +158,7 @@ def worst(label: str, run: RunFolder, metric: str, against: str) -> Line:
     against : {"time", "megabytes", "airtime"}
     """
     found = measured.curve(run.measured, metric, run.main)
-    return Line(label, AGAINST[against][2](run, found.t_s), found.worst, None)
+    return Line(label, AGAINST[against].places(run, found.t_s), found.worst, None)
 
 
 def difference(

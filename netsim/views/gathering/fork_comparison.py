@@ -42,28 +42,17 @@ class ForkDiffersError(NetsimError):
 
 @dataclass(frozen=True)
 class Pair:
-    """A run and its fork.
-
-    Attributes
-    ----------
-    original, fork : Path
-        Run folders.
-    at_s : float
-        The instant of the change.
-    """
+    """A run and its fork."""
 
     original: Path
     fork: Path
+    """Run folders."""
     at_s: float
+    """The instant of the change."""
 
 
 def require_equal_past(pair: Pair) -> dict[str, int]:
-    """Check that both runs are equal before the change.
-
-    Returns
-    -------
-    dict of str to int
-        How many rows of which tables were compared.
+    """Check that both runs are equal before the change; how many rows of which tables were.
 
     Raises
     ------
@@ -99,14 +88,11 @@ def _folders(pair: Pair) -> tuple[Path, Path]:
 
 
 def node_results(pair: Pair, nodes: int) -> dict[str, NodePairs]:
-    """Pair the nodes' results in the fork and in the original.
+    """Pair the nodes' results in the fork and in the original, by measure.
 
-    Returns
-    -------
-    dict of str to NodePairs
-        Metrics at the last common evaluation, by name; energy and local steps by then; and of the
-        messages that a node sent from the change on, how many, shares that arrived and were lost,
-        mean delay of those that arrived, and what they took in transmissions.
+    Metrics at the last common evaluation; energy and local steps by then; and of the messages that
+    a node sent from the change on, how many, shares that arrived and were lost, mean delay of those
+    that arrived, and what they took in transmissions.
     """
     found: dict[str, NodePairs] = {}
     if _have(pair, "metrics"):
@@ -154,14 +140,9 @@ def _messages(folder: Path, at_s: float, nodes: int) -> dict[str, NDArray[np.flo
 def compare(pair: Pair, nodes: int) -> tuple[dict[str, dict[str, Any]], list[Row]]:
     """The paired differences by measure, over the nodes that have it in both, and node by node.
 
-    Returns
-    -------
-    measures : dict of str to dict
-        `original` and `fork`, means over nodes; `difference` and `std_nodes`, mean and standard
-        deviation (divisor n) over nodes of fork - original; `nodes` that have it, and those of
-        them where the fork's is `higher` or `lower`.
-    rows : list of dict
-        `measure node original fork difference`.
+    By measure `original` and `fork`, means over nodes; `difference` and `std_nodes`, mean and
+    standard deviation (divisor n) over nodes of fork - original; `nodes` that have it, and those of
+    them where the fork's is `higher` or `lower`. Rows: `measure node original fork difference`.
     """
     found: dict[str, dict[str, Any]] = {}
     rows: list[Row] = []

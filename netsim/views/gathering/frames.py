@@ -24,28 +24,9 @@ from netsim.views.gathering.comparison import node_pairs, spread
 
 
 def table(runs: Sequence[RunFolder], name: str) -> pd.DataFrame:
-    """A table of some runs; words are categories, times in virtual seconds.
+    """A table of `recording.schema` of some runs, behind their labels; words are categories.
 
-    Parameters
-    ----------
-    runs : sequence of RunFolder
-    name : str
-        One of `netsim.recording.schema.TABLES`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The runs' labels, then the columns of `netsim.recording.schema`.
-
-    Raises
-    ------
-    ScenarioError
-        If no run has such a table, or one can't be read.
-
-    Warns
-    -----
-    RunWarning
-        Names the runs that have none; the table is of the others.
+    A `RunWarning` names the runs that have none, unless none has.
     """
     having = _those_having(runs, f"table {name}", lambda run: run_folder.has(run.folder, name))
     return _below_each_other(
@@ -54,19 +35,9 @@ def table(runs: Sequence[RunFolder], name: str) -> pd.DataFrame:
 
 
 def nodes(runs: Sequence[RunFolder]) -> pd.DataFrame:
-    """Return the table of nodes: one row per node of each world.
+    """One row per node of each world, behind the runs' labels but for `algorithm`.
 
     Algorithms of one scenario have the same nodes, which stand there once.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The runs' labels but for `algorithm`, then the columns of `nodes.parquet`.
-
-    Raises
-    ------
-    ScenarioError
-        If a table can't be read.
     """
     worlds: dict[str, RunFolder] = {}
     for run in runs:
@@ -81,20 +52,11 @@ def nodes(runs: Sequence[RunFolder]) -> pd.DataFrame:
 
 
 def summary(runs: Sequence[RunFolder]) -> pd.DataFrame:
-    """Return the measures of runs: one row per run, one column per measure that any of them has.
+    """One row per run that has ended, one column per measure that any of them has.
 
-    The measure that they are judged by is always there, nan where models were not finite.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Indexed by the runs' labels, those that all runs share left out; columns are named and have
-        the units of `netsim.recording.summary_fields`, shares lie in [0, 1].
-
-    Raises
-    ------
-    ScenarioError
-        If a folder is not that of a finished run.
+    The measure that they are judged by is always there, nan where models were not finite. Rows are
+    indexed by the runs' labels, those that all runs share left out; columns are named and have the
+    units of `netsim.recording.summary_fields`, shares lie in [0, 1].
     """
     summaries = [run.summary or run_folder.summary(run.folder) for run in runs]
     frame = pd.DataFrame([row(summary) for summary in summaries])
@@ -118,23 +80,10 @@ def shown(runs: Sequence[RunFolder], gather: Callable[[RunFolder], Shown]) -> pd
 
 
 def curves(runs: Sequence[RunFolder], metric: str) -> pd.DataFrame:
-    """Return a metric over time, one row per run and evaluation at which all its nodes had a model.
+    """A metric over time, one row per run and evaluation at which all its nodes had a model.
 
-    Returns
-    -------
-    pandas.DataFrame
-        The runs' labels, `t_s` [s], then over nodes `mean`, `std` and `worst`, the mean of the
-        worst tenth.
-
-    Raises
-    ------
-    ScenarioError
-        If no run has measured the metric.
-
-    Warns
-    -----
-    RunWarning
-        Names the runs that have not; the curves are of the others.
+    Behind the runs' labels: `t_s` [s], then over nodes `mean`, `std` and `worst`, the mean of the
+    worst tenth. A `RunWarning` names the runs that have not measured it.
     """
     found = []
     for run in _those_having(runs, f"metric {metric}", lambda run: _has_measured(run, metric)):
@@ -242,7 +191,8 @@ def compare(
 ) -> Comparison:
     """Compare runs, paired by algorithm, by seed and by node.
 
-    Where each side has one algorithm these two are compared, whatever they are called.
+    Where each side has one algorithm these two are compared, whatever they are called. A
+    `RunWarning` names the runs that have not measured the metric.
 
     Parameters
     ----------
@@ -257,11 +207,6 @@ def compare(
     ScenarioError
         If no two runs are a pair, a run is in several, no pair has measured the metric, or one
         has of other nodes.
-
-    Warns
-    -----
-    RunWarning
-        Names the runs that have not measured it; the pairs are those of the others.
     """
     has = partial(_has_measured, metric=metric)
     pairs = list(_pairs(runs, others))

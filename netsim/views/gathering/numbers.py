@@ -1,7 +1,7 @@
 """Numbers as people read them, and as a page stores them: short, since each digit is stored."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,12 @@ def cell_text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def span(counts: Iterable[int]) -> str:
+    """Counts in words: `2 to 5`, or what all of them are."""
+    found = sorted(set(counts))
+    return " to ".join(map(str, dict.fromkeys((*found[:1], *found[-1:]))))
 
 
 def seconds(time_s: float) -> str:

@@ -6,42 +6,45 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from netsim.errors import ScenarioError
 from netsim.recording.main_metric import MainMetric
 from netsim.recording.reader import RunFolder
 from netsim.recording.summary_fields import DEFAULT, MEASURES, meaning
+from netsim.registry import did_you_mean
 from netsim.scenario.labels import csv_cell
-from netsim.views import Quantity
+from netsim.views import Quantity, Row
 from netsim.views.gathering import swept
 from netsim.views.gathering.comparison import (
     PointResult,
-    RunRows,
     SweepDesign,
-    compare_points,
+    estimates,
     folders_of_seed,
-    point_results,
-    run_rows,
+    numbers_of,
 )
 
 
 @dataclass(frozen=True, eq=False)
 class SweepTables:
-    """One sweep.
-
-    Attributes
-    ----------
-    folder : Path
-    design : SweepDesign
-    trials : sequence of mapping
-        Of a search: `point algorithm values state score`.
-    """
+    """One sweep."""
 
     folder: Path
     design: SweepDesign
     trials: Sequence[Mapping[str, Any]] = ()
+    """Of a search: `point algorithm values state score`."""
 
     @cached_property
-    def _rows(self) -> RunRows:
-        return run_rows(self.folder, self.design)
+    def rows(self) -> Mapping[str, Mapping[str, Mapping[int, Row]]]:
+        """Measures of every run that has ended, by point, algorithm and seed."""
+        found: dict[str, dict[str, dict[int, Row]]] = {}
+        for point in self.design.points:
+            of_point = found[point] = {}
+            for seed in self.design.seeds:
+                done = {one.name: one for one in folders_of_seed(self.folder / point, seed)}
+                rival = done.get(self.design.against or "")
+                for name, folder in done.items():
+                    numbers = numbers_of(folder, self.design.target, rival)
+                    of_point.setdefault(name, {})[seed] = numbers
+        return found
 
     @cached_property
     def lines(self) -> list[PointResult]:
@@ -49,9 +52,48 @@ class SweepTables:
         return self.lines_to(None)
 
     def lines_to(self, paired_to: str | None) -> list[PointResult]:
-        """The same with differences to an algorithm or a point, see `comparison.compare_points`."""
-        found = point_results(self._rows, self.design, paired_to, self.folder)
-        return found or compare_points(self.folder, self.design)  # says that none has ended
+        """The same with other differences.
+
+        Parameters
+        ----------
+        paired_to : str or None
+            An algorithm, at each point, or a point, of each algorithm; None: the first point.
+
+        Raises
+        ------
+        ScenarioError
+            If no run has ended, or neither an algorithm nor a point is called so.
+        """
+        found = self.rows
+        known = {name for algorithms in found.values() for name in algorithms}
+        if paired_to is not None and paired_to not in known and paired_to not in found:
+            raise ScenarioError(
+                f"{self.folder}: paired to {paired_to}: there is no such algorithm or point; there "
+                f"are {', '.join((*sorted(known), *found))}"
+                + did_you_mean(paired_to, (*known, *found))
+            )
+        if not known:
+            raise ScenarioError(
+                f"{self.folder}: no finished run of a sweep (<point>/seed-<s>/<algorithm>/)"
+            )
+
+        def other(label: str, algorithm: str) -> Mapping[int, Row]:
+            if paired_to in known:
+                return {} if algorithm == paired_to else found[label].get(str(paired_to), {})
+            to = paired_to or next(iter(found))
+            return {} if label == to else found[to].get(algorithm, {})
+
+        return [
+            PointResult(
+                label,
+                self.design.points[label],
+                algorithm,
+                len(runs),
+                estimates(runs, other(label, algorithm)),
+            )
+            for label, algorithms in found.items()
+            for algorithm, runs in algorithms.items()
+        ]
 
     @cached_property
     def point_names(self) -> dict[str, str]:

@@ -37,19 +37,12 @@ def _toml_texts(values: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
 
 @dataclass(frozen=True, eq=False)
 class SweptAxis:
-    """One swept key along a horizontal axis.
-
-    Attributes
-    ----------
-    axis : Quantity
-        The key in its unit.
-    values : sequence
-        Of all points, as drawn: a number inside a table stands for the table.
-    is_number : bool
-    """
+    """One swept key along a horizontal axis."""
 
     axis: Quantity
+    """The key in its unit."""
     values: Sequence[Any]
+    """Of all points, as drawn: a number inside a table stands for the table."""
     is_number: bool
 
     @staticmethod

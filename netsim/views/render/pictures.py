@@ -33,23 +33,7 @@ _OF_ONE = {
 
 
 def draw(folder: Path) -> list[Path]:
-    """Draw one run into its `figures/`.
-
-    Parameters
-    ----------
-    folder : Path
-        A run folder with a `summary.json`.
-
-    Returns
-    -------
-    list of Path
-        The pictures made.
-
-    Raises
-    ------
-    ScenarioError
-        If it is not a run folder.
-    """
+    """Draw one run that has ended into its `figures/`, and return the pictures made."""
     run = RunFolder.ended(folder)
     made = _curves([run], folder)
     for name, file in _OF_ONE.items():
@@ -75,28 +59,12 @@ def save(shown: Shown, heading: str, path: Path) -> Path:
 
 
 def draw_comparison(parent: Path, folders: Sequence[Path]) -> list[Path]:
-    """Draw several runs over each other into `parent/figures/`.
+    """Draw several runs over each other into `parent/figures/`, and return the pictures made.
 
     Runs of one algorithm that differ in their seed become one curve: the mean over seeds of the
     mean over nodes, with the spread over seeds as its band. Otherwise the band is the spread over
-    nodes. The caption says which.
-
-    Parameters
-    ----------
-    parent : Path
-    folders : sequence of Path
-        Run folders.
-
-    Returns
-    -------
-    list of Path
-        The pictures made; none if no run measured the main metric. Of runs that are judged by
-        different metrics there are none.
-
-    Raises
-    ------
-    ScenarioError
-        If one is not a run folder.
+    nodes. The caption says which. Of runs without their main metric, or that are judged by
+    different ones, there are no pictures.
     """
     runs = [RunFolder.ended(folder) for folder in folders]
     if len({run.main.name for run in runs}) > 1:

@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,11 +76,7 @@ def _groups(columns: Sequence[Column]) -> list[list[Column]]:
 def _in_lines(text: str, width: int, hanging: int = 0) -> str:
     """Break lines at blanks, but neither a word nor a number from its deviation.
 
-    Parameters
-    ----------
-    text : str
-    width, hanging : int
-        Columns of a line; blanks before the later lines of a broken one.
+    `hanging`: blanks before the later lines of a broken one.
     """
     return "\n".join(
         textwrap.fill(
@@ -133,23 +129,14 @@ def _rows(names: Mapping[str, Sequence[str]], shown: Sequence[Column]) -> Table:
     return found
 
 
-class Speaker(Protocol):
-    """A console: `netsim.terminal.consoles`."""
-
-    def print(self, *objects: Any) -> None: ...
-
-    def print_item(self, mark: str, text: str) -> None: ...
-
-    def print_whole(self, *lines: str) -> None: ...
-
-
-def say(shown: Shown, console: Speaker, with_queries: bool = False) -> None:
+def say(shown: Shown, console: Any, with_queries: bool = False) -> None:
     """Print the sentences of a view.
 
     Parameters
     ----------
     shown : Shown
-    console : Speaker
+    console
+        Of `netsim.terminal.consoles`.
     with_queries : bool
         Whether also the lines of Python that give their numbers.
     """
@@ -171,15 +158,10 @@ def say(shown: Shown, console: Speaker, with_queries: bool = False) -> None:
 
 
 def tables(shown: Shown) -> list[WrappedTable]:
-    """Tables of what a view shows, to be printed by Rich.
+    """Tables of what a view shows, to be printed by Rich; none where it has controls alone.
 
     A mark that is read is printed as it is; of what is drawn, the few numbers that a text cites, or
     the tidy table itself.
-
-    Returns
-    -------
-    list of WrappedTable
-        Empty where a view has controls of its own and no table.
     """
     if shown.printed is not None:
         return [WrappedTable(shown.printed)]

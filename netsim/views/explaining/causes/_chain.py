@@ -5,13 +5,7 @@ from netsim.views.explaining.findings import LEAST, PACE, Finding, percent
 
 
 def share_of(run: Evidence, part: str) -> float:
-    """The share of the chain that a part took.
-
-    Parameters
-    ----------
-    run : Evidence
-    part : {"air", "compute", "wait"}
-    """
+    """The share of the chain that a part took: `air`, `compute` or `wait`."""
     if not len(run.path):
         return 0.0
     lasts_s = run.path.t_end_s - run.path.t_begin_s

@@ -1,8 +1,12 @@
-"""Axes of all figures: where they begin and end, which are logarithmic, how ticks are written."""
+"""Axes of all figures: where they begin and end, which are logarithmic, ticks and labels."""
+
+import textwrap
 
 import numpy as np
+from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogFormatterSciNotation, MaxNLocator
 from numpy.typing import NDArray
 
@@ -11,6 +15,8 @@ from netsim.views.render.figure.style import FAINT, GRID
 DECADES = 100.0
 """Ratio of the largest to the smallest value from which a vertical axis is logarithmic."""
 _STEPS = [1, 2, 2.5, 5, 10]
+_LONG = 30
+"""A label of more letters is taller than a panel."""
 
 
 def lines_across(axes: Axes) -> None:
@@ -125,3 +131,24 @@ def difference_axis(axes: Axes, label: str, drawn: NDArray[np.float64], in_perce
     scale = 100.0 if in_percent else 1.0
     axes.yaxis.set_major_locator(MaxNLocator(6, steps=_STEPS))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: tick_text(round(scale * y, 9))))
+
+
+def wrapped(label: str, figure: Figure, columns: int) -> str:
+    """A label below a panel in as many lines as the width of the panel needs.
+
+    Parameters
+    ----------
+    label : str
+    figure : Figure
+    columns : int
+        Panels beside each other.
+    """
+    width_pt = 72 * 0.8 * figure.get_figwidth() / columns
+    return textwrap.fill(label, int(width_pt / (0.52 * float(rcParams["font.size"]))))
+
+
+def wrapped_once(label: str) -> str:
+    """A label beside a panel, in two lines where it is long."""
+    if len(label) <= _LONG or "\n" in label:
+        return label
+    return "\n".join(textwrap.wrap(label, -(-len(label) // 2) + 4))

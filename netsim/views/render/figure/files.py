@@ -19,23 +19,15 @@ _MARKED = re.compile(r"[|`]|\](?=[(\[:])")
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """A figure and its numbers.
-
-    Attributes
-    ----------
-    figure : Figure
-    rows : list of dict
-        Every number that is drawn, in SI units and shares in [0, 1]; columns by name.
-    short : list of dict
-        The few that a text cites, in the units of the axes.
-    about : str
-        What the lines and bands are; it stands in the figure, too.
-    """
+    """A figure and its numbers."""
 
     figure: Figure
     rows: list[Row]
+    """Every number that is drawn, in SI units and shares in [0, 1]; columns by name."""
     short: list[Row]
+    """The few that a text cites, in the units of the axes."""
     about: str
+    """The meaning of lines and bands; it stands in the figure, too."""
 
 
 def output_paths(path: Path, with_table: bool) -> list[Path]:

@@ -28,8 +28,8 @@ from netsim.views import (
 from netsim.views.gathering.numbers import evenly, rows_of
 from netsim.views.render.colours import COLOURS_OF, FATES
 from netsim.views.render.figure import axes as plot_axes
-from netsim.views.render.figure import layout, swept_axis
 from netsim.views.render.figure import style as plot_style
+from netsim.views.render.figure import swept_axis
 from netsim.views.render.figure.files import Drawn
 from netsim.views.render.figure.sheets import SCREEN, Sheet
 
@@ -41,6 +41,8 @@ _SIZES_IN: dict[type, tuple[float, float]] = {
     Response: (3.3, 2.7), Shares: (6.2, 3.2), Places: (6.0, 4.4),
 }  # fmt: skip
 """Width and height of a panel on a screen [in]."""
+_NARROW_IN = 5.0
+"""In a narrower figure panels stand below each other."""
 _SHORT = 12
 """Rows of the small table of a view that names none."""
 _MOST_BANDS = 4  # more bands than this hide each other; they become bars beside each other
@@ -86,22 +88,23 @@ def draw(shown: Shown, heading: str = "", sheet: Sheet = SCREEN) -> Drawn:
     places = _places_of(panels)
     for panel, on in zip(panels, axes, strict=True):
         if panel.title and len(panels) > 1:
-            on.set_title(layout.wrapped(panel.title, figure, columns))
-        _DRAWERS[type(panel.mark)](panel, on, entries, places)
+            on.set_title(plot_axes.wrapped(panel.title, figure, columns))
+        _DRAWERS[type(panel.mark)](panel.mark, panel.table, on, entries, places)
         if sheet.width_in is not None:
-            on.set_xlabel(layout.wrapped(on.get_xlabel(), figure, columns))
-            on.set_ylabel(layout.wrapped_once(on.get_ylabel()))
+            on.set_xlabel(plot_axes.wrapped(on.get_xlabel(), figure, columns))
+            on.set_ylabel(plot_axes.wrapped_once(on.get_ylabel()))
     _colour_bars(panels, axes, figure)
-    spreads = [word for panel in panels if (word := _spread_words(panel))]
+    spreads = shown.spreads_in_words(_MOST_BANDS, of_more=("dots", "bars"))
     about = shown.about_with([*spreads, *shown.blocks_in_words])
     note = _note(shown, about)
-    if sheet.width_in is None:
-        if entries or note:
-            plot_style.legend(figure, list(entries.values()), list(entries), note)
-        if heading:
-            plot_style.heading(figure, heading)
-    else:
-        layout.finish(figure, list(entries.values()), list(entries), note)
+    tall = figure.get_figheight()
+    if entries or note:
+        plot_style.legend(figure, list(entries.values()), list(entries), note)
+        if sheet.width_in is not None:  # panels keep their height
+            box = figure.legends[-1].get_window_extent(figure.canvas.get_renderer())  # type: ignore[attr-defined]
+            figure.set_figheight(tall + box.height / figure.dpi)
+    if heading and sheet.has_heading:
+        plot_style.heading(figure, heading)
     rows = [dict(row) for row in shown.rows] or [
         ({"panel": panel.title} if panel.title and len(panels) > 1 else {}) | row
         for panel in panels
@@ -109,17 +112,6 @@ def draw(shown: Shown, heading: str = "", sheet: Sheet = SCREEN) -> Drawn:
     ]
     short = [dict(row) for row in shown.short] or [rows[k] for k in evenly(len(rows), _SHORT)]
     return Drawn(figure, rows, short, shown.about_printed)
-
-
-def _spread_words(panel: Panel) -> str:
-    """The meaning of what is drawn around means; empty where nothing is."""
-    mark = panel.mark
-    if isinstance(mark, Response) and mark.around is not None:
-        return mark.around.drawn("dots", "bars")
-    if isinstance(mark, Lines) and mark.around is not None:
-        many = len(set(panel.table[mark.curve].tolist())) > _MOST_BANDS
-        return mark.around.drawn(*(("dots", "bars") if many else ("thin lines", "band")))
-    return ""
 
 
 def _note(shown: Shown, told: str) -> str:
@@ -152,12 +144,14 @@ def _rows(panel: Panel) -> list[dict[str, Any]]:
     return [{k: None if v != v else v for k, v in row.items()} for row in rows_of(panel.table)]
 
 
-def _columns(count: int, sheet: Sheet, kind: type = Lines) -> int:
-    if sheet.width_in is None and kind is Response:
-        return layout.columns_of(count, sheet)
-    if sheet.width_in is not None and kind is Cells:  # squares
-        return min(count, 2 if layout.columns_of(2, sheet) == 1 else 3)
-    return count if sheet.width_in is None else layout.columns_of(count, sheet)
+def _columns(count: int, sheet: Sheet, kind: type) -> int:
+    """Panels beside each other: on a screen all, but for those of a sweep; squares close by."""
+    is_narrow = sheet.width_in is not None and sheet.width_in < _NARROW_IN
+    if sheet.width_in is None and kind is not Response:
+        return count
+    if sheet.width_in is not None and kind is Cells:
+        return min(count, 2 if is_narrow else 3)
+    return 1 if is_narrow else {1: 1, 2: 2, 4: 2}.get(count, 3)
 
 
 def _panels(panels: Sequence[Panel], sheet: Sheet) -> tuple[Figure, list[Axes]]:
@@ -178,10 +172,9 @@ def _panels(panels: Sequence[Panel], sheet: Sheet) -> tuple[Figure, list[Axes]]:
     return figure, [figure.add_subplot(rows, columns, k + 1) for k in range(len(panels))]
 
 
-def _matrix(mark: Cells, panel: Panel, name: str) -> NDArray[np.float64]:
+def _matrix(mark: Cells, table: Table, name: str) -> NDArray[np.float64]:
     """A column of the table as a matrix of blocks; NaN where the table has no row."""
     made = np.full(mark.shape, np.nan)
-    table = panel.table
     made[mark.places(table[mark.row.column]), mark.places(table[mark.column.column])] = table[name]
     return made
 
@@ -197,10 +190,10 @@ def _colour_bars(panels: Sequence[Panel], axes: Sequence[Axes], figure: Figure) 
         plot_style.colour_bar(figure, on.images[0], where, mark.value.title)
 
 
-def _cells(panel: Panel, on: Axes, _entries: Entries, _places: Mapping[str, int]) -> None:
-    mark = panel.mark
-    assert isinstance(mark, Cells)
-    cells = mark.value.scale * _matrix(mark, panel, mark.value.column)
+def _cells(
+    mark: Cells, table: Table, on: Axes, _entries: Entries, _places: Mapping[str, int]
+) -> None:
+    cells = mark.value.scale * _matrix(mark, table, mark.value.column)
     top = mark.top
     if top is None:
         top = (float(np.nanmax(cells)) if np.isfinite(cells).any() else 1.0) or 1.0
@@ -214,11 +207,9 @@ def _cells(panel: Panel, on: Axes, _entries: Entries, _places: Mapping[str, int]
         _node_ticks(mark, on)
     on.set_xlabel(mark.column.title)
     on.set_ylabel(mark.row.title)
-    figure = on.figure
-    assert isinstance(figure, Figure)
     if mark.beside is not None:
         bars = on.inset_axes((1.04, 0.0, 0.22, 1.0), sharey=on)
-        own = np.diag(_matrix(mark, panel, mark.beside.column))
+        own = np.diag(_matrix(mark, table, mark.beside.column))
         tall = 0.75 if len(own) <= 60 else 1.0
         bars.barh(np.arange(len(own)), own, height=tall, color=plot_style.FAINT)
         bars.set_xlim(0, max(1.0, float(np.nanmax(own))))
@@ -244,9 +235,9 @@ def _node_ticks(mark: Cells, on: Axes) -> None:
             line(cut - 0.5, color=plot_style.COLOURS[1], linewidth=0.7)
 
 
-def _points(panel: Panel, on: Axes, entries: Entries, _places: Mapping[str, int]) -> None:
-    mark, table = panel.mark, panel.table
-    assert isinstance(mark, Points)
+def _points(
+    mark: Points, table: Table, on: Axes, entries: Entries, _places: Mapping[str, int]
+) -> None:
     x, y, half = table[mark.x.column], table[mark.y.column], table[mark.around]
     # what is not negative has no bar below nought
     below = np.minimum(half, np.maximum(y, 0.0))
@@ -267,9 +258,9 @@ def _points(panel: Panel, on: Axes, entries: Entries, _places: Mapping[str, int]
     on.set_xlabel(f"{mark.x.title}; below: {mark.of.label}")
 
 
-def _layers(panel: Panel, on: Axes, entries: Entries, _places: Mapping[str, int]) -> None:
-    mark, table = panel.mark, panel.table
-    assert isinstance(mark, Layers)
+def _layers(
+    mark: Layers, table: Table, on: Axes, entries: Entries, _places: Mapping[str, int]
+) -> None:
     x = np.unique(table[mark.x.column])
     below = np.zeros(len(x))
     words = list(dict.fromkeys(table[mark.layer].tolist()))
@@ -284,15 +275,15 @@ def _layers(panel: Panel, on: Axes, entries: Entries, _places: Mapping[str, int]
     on.set_xlim(float(x[0]) - mark.width / 2, float(x[-1]) + mark.width / 2)
     on.set_ylim(0, 1.04 * float(below.max()) or 1.0)
     on.set_xlabel(mark.x.title)
-    on.set_ylabel(layout.wrapped_once(mark.y.title))
+    on.set_ylabel(plot_axes.wrapped_once(mark.y.title))
     plot_axes.lines_across(on)
     plot_axes.plain_ticks(on.xaxis)
     plot_axes.plain_ticks(on.yaxis)
 
 
-def _lines(panel: Panel, on: Axes, entries: Entries, places: Mapping[str, int]) -> None:
-    mark, table = panel.mark, panel.table
-    assert isinstance(mark, Lines)
+def _lines(
+    mark: Lines, table: Table, on: Axes, entries: Entries, places: Mapping[str, int]
+) -> None:
     curves = list(dict.fromkeys(table[mark.curve].tolist()))
     is_distribution = mark.axis == "distribution"
     scale = mark.y.scale if is_distribution else 1.0  # ticks of the others are percent
@@ -345,23 +336,9 @@ def _band(
     on: Axes, x: Floats, y: Floats, ends: Sequence[Floats], look: dict[str, Any],
     place: tuple[int, int],
 ) -> list[Floats]:  # fmt: skip
-    """A band, or, of many curves, bars beside those of the others.
+    """Draw a band between two ends, or, of many curves, bars beside those of the others.
 
-    Parameters
-    ----------
-    on : Axes
-    x, y : (T,) array
-    ends : two (T,) arrays
-        Low and high.
-    look : dict
-        Of the curve.
-    place : tuple of (int, int)
-        Which of how many curves it is.
-
-    Returns
-    -------
-    list of array
-        The ends that are drawn.
+    `place`: which of how many curves it is. Returns the ends that are drawn.
     """
     colour = look["color"]
     if place[1] <= _MOST_BANDS:
@@ -379,18 +356,7 @@ def _band(
 
 
 def _seeds(on: Axes, x: Floats, each: Floats, look: dict[str, Any], place: tuple[int, int]) -> None:
-    """Thin lines of single seeds, or, of many curves, dots beside those of the others.
-
-    Parameters
-    ----------
-    on : Axes
-    x : (T,) array
-    each : (S, T) array
-    look : dict
-        Of the curve.
-    place : tuple of (int, int)
-        Which of how many curves it is.
-    """
+    """Thin lines of single seeds, or, of many curves, dots beside those of the others."""
     colour = look["color"]
     if place[1] <= _MOST_BANDS:
         on.plot(x, each.T, color=colour, alpha=0.55, linewidth=0.7, zorder=2)
@@ -409,7 +375,7 @@ def _marked_points(x: Floats, place: tuple[int, int]) -> tuple[NDArray[np.intp],
 
 def _distribution_axes(mark: Lines, on: Axes) -> None:
     on.set_xlabel(mark.x.title)
-    on.set_ylabel(layout.wrapped_once(mark.y.title))
+    on.set_ylabel(plot_axes.wrapped_once(mark.y.title))
     on.set_ylim(0, 101.5)
     on.set_yticks([0, 25, 50, 75, 100])
     on.grid(color=plot_style.GRID, linewidth=0.8)
@@ -427,9 +393,9 @@ def _distribution_axes(mark: Lines, on: Axes) -> None:
         on.set_xlim(max(0.0, left), min(100.5, right))
 
 
-def _response(panel: Panel, on: Axes, entries: Entries, places: Mapping[str, int]) -> None:
-    mark, table = panel.mark, panel.table
-    assert isinstance(mark, Response)
+def _response(
+    mark: Response, table: Table, on: Axes, entries: Entries, places: Mapping[str, int]
+) -> None:
     narrow = plot_style.sheet_of(on.figure).width_in is not None
     swept_axis.set_up(mark, on, narrow=narrow)
     scale = mark.y.scale
@@ -454,18 +420,7 @@ def _response(panel: Panel, on: Axes, entries: Entries, places: Mapping[str, int
 
 
 def _marks(mark: Response, on: Axes, x: Floats, values: tuple[Floats, Floats], place: int) -> Any:
-    """The marks of one line with their bars; bars of shares end at 0 and at 100 %.
-
-    Parameters
-    ----------
-    mark : Response
-    on : Axes
-    x : (K,) array
-    values : two (K,) arrays
-        Means and half their intervals, NaN where none is drawn.
-    place : int
-        Which line it is.
-    """
+    """The marks of one line, means and half intervals; bars of shares end at 0 and at 100 %."""
     order = np.argsort(x, kind="stable") if mark.joined else np.arange(len(x))
     y, half = values[0][order], values[1][order]
     below, above = half, half
@@ -511,9 +466,9 @@ def _vertical(mark: Response, on: Axes, table: Table, half: Floats) -> None:
     plot_axes.lines_across(on)
 
 
-def _shares(panel: Panel, on: Axes, entries: Entries, _places: Mapping[str, int]) -> None:
-    mark, table = panel.mark, panel.table
-    assert isinstance(mark, Shares)
+def _shares(
+    mark: Shares, table: Table, on: Axes, entries: Entries, _places: Mapping[str, int]
+) -> None:
     rows = list(dict.fromkeys(table[mark.row].tolist()))
     left = np.zeros(len(rows))
     for k, word in enumerate(dict.fromkeys(table[mark.layer].tolist())):
@@ -535,9 +490,7 @@ def _shares(panel: Panel, on: Axes, entries: Entries, _places: Mapping[str, int]
     on.spines["left"].set_visible(False)
 
 
-def _map(panel: Panel, on: Axes, _: Entries, _places: Mapping[str, int]) -> None:
-    mark, table = panel.mark, panel.table
-    assert isinstance(mark, Places)
+def _map(mark: Places, table: Table, on: Axes, _: Entries, _places: Mapping[str, int]) -> None:
     places = np.stack([table[mark.x.column], table[mark.y.column]], axis=1)
     if mark.walls is not None:
         ends = np.flatnonzero(np.isnan(mark.walls).any(axis=1))
@@ -570,7 +523,7 @@ def _map(panel: Panel, on: Axes, _: Entries, _places: Mapping[str, int]) -> None
     on.set_ylabel(mark.y.title)
 
 
-_DRAWERS: dict[type, Callable[[Panel, Axes, Entries, Mapping[str, int]], None]] = {
+_DRAWERS: dict[type, Callable[[Any, Table, Axes, Entries, Mapping[str, int]], None]] = {
     Cells: _cells, Points: _points, Layers: _layers, Lines: _lines, Response: _response,
     Shares: _shares, Places: _map,
 }  # fmt: skip

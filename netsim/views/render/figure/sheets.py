@@ -12,24 +12,16 @@ LEAST_IN, MOST_IN = 1.5, 40.0
 
 @dataclass(frozen=True)
 class Sheet:
-    """Sheet for a figure.
-
-    Attributes
-    ----------
-    width_in : float or None
-        Width of the whole figure [in]; None: as wide as its panels need.
-    text_pt : float
-        Size of axis labels; ticks and legends are half a point smaller.
-    has_heading : bool
-        Whether what was run stands over the picture; in a paper its caption says so.
-    thin : float
-        Factor on widths of lines and sizes of markers.
-    """
+    """Sheet for a figure."""
 
     width_in: float | None = None
+    """Width of the whole figure [in]; None: as wide as its panels need."""
     text_pt: float = 9.0
+    """Size of axis labels; ticks and legends are half a point smaller."""
     has_heading: bool = True
+    """True: the run's name stands over the picture; in a paper its caption says it."""
     thin: float = 1.0
+    """Factor on widths of lines and sizes of markers."""
 
 
 SCREEN = Sheet()

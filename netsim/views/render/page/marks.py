@@ -19,6 +19,7 @@ from netsim.views import (
     Sentences,
     Shares,
     Shown,
+    Table,
 )
 from netsim.views.gathering.numbers import rounded_list
 from netsim.views.gathering.swept import number_texts, telling_apart
@@ -33,7 +34,7 @@ def section(shown: Shown, title: str) -> dict[str, Any] | None:
     panels = [_panel(panel) for panel in shown.panels if panel.on_page]
     if not panels:
         return None
-    about = shown.about_with([word for panel in shown.panels if (word := _spread_words(panel))])
+    about = shown.about_with(shown.spreads_in_words(_MOST_BANDS))
     made = {"title": title, "about": about, "panels": panels}
     marks = [panel.mark for panel in shown.panels]
     curves = {mark.curves for mark in marks if isinstance(mark, Response)}
@@ -44,27 +45,12 @@ def section(shown: Shown, title: str) -> dict[str, Any] | None:
     return made
 
 
-def _spread_words(panel: Panel) -> str:
-    """The meaning of what is drawn around means; empty where nothing is."""
-    mark = panel.mark
-    if isinstance(mark, Response) and mark.around is not None:
-        return mark.around.drawn("dots", "bars")
-    if isinstance(mark, Lines) and mark.around is not None and _has_room(mark, panel):
-        return mark.around.drawn("thin lines", "band")
-    return ""
-
-
-def _has_room(mark: Lines, panel: Panel) -> bool:
-    """Return whether what lies around curves can be told apart."""
-    return len(set(panel.table[mark.curve].tolist())) <= _MOST_BANDS
-
-
 def _panel(panel: Panel) -> dict[str, Any]:
     mark = panel.mark
     if isinstance(mark, OnPage):
         return {"mark": mark.script, "data": mark.data}
     write = _WRITTEN_BY.get(type(mark))
-    data = {} if write is None else write(mark, panel)
+    data = {} if write is None else write(mark, panel.table)
     return {"mark": type(mark).__name__.lower(), "data": {"title": panel.title, **data}}
 
 
@@ -72,9 +58,9 @@ def _quantity_fields(quantity: Quantity) -> dict[str, str]:
     return {"label": quantity.label, "unit": quantity.unit}
 
 
-def _cells(mark: Cells, panel: Panel) -> dict[str, Any]:
+def _cells(mark: Cells, table: Table) -> dict[str, Any]:
     """Cells as a list of places and one of values: most pairs of many nodes have none."""
-    table, per = panel.table, mark.block
+    per = mark.block
     rows, columns = mark.shape
     values = mark.value.scale * table[mark.value.column]
     known = np.isfinite(values)
@@ -96,9 +82,8 @@ def _cells(mark: Cells, panel: Panel) -> dict[str, Any]:
     }
 
 
-def _lines(mark: Lines, panel: Panel) -> dict[str, Any]:
+def _lines(mark: Lines, table: Table) -> dict[str, Any]:
     """Curves over one sorted axis, None where a curve has no point."""
-    table = panel.table
     x, place = np.unique(mark.x.scale * table[mark.x.column], return_inverse=True)
     place = place.reshape(-1)
 
@@ -108,7 +93,7 @@ def _lines(mark: Lines, panel: Panel) -> dict[str, Any]:
         return rounded_list(made, 5)
 
     lines: list[dict[str, Any]] = []
-    has_room, has_bands = _has_room(mark, panel), False
+    has_room, has_bands = len(set(table[mark.curve].tolist())) <= _MOST_BANDS, False
     for name in dict.fromkeys(table[mark.curve].tolist()):
         mine = table[mark.curve] == name
         legend, y = mark.told.get(name, ""), values(table[mark.y.column][mine], mine)
@@ -135,9 +120,8 @@ def _lines(mark: Lines, panel: Panel) -> dict[str, Any]:
     }
 
 
-def _layers(mark: Layers, panel: Panel) -> dict[str, Any]:
+def _layers(mark: Layers, table: Table) -> dict[str, Any]:
     """Heights by layer and place, of each word that rows can be chosen by."""
-    table = panel.table
     x, place = np.unique(mark.x.scale * table[mark.x.column], return_inverse=True)
     layers = list(dict.fromkeys(table[mark.layer].tolist()))
     layer = np.array([layers.index(word) for word in table[mark.layer].tolist()])
@@ -163,9 +147,8 @@ def _layers(mark: Layers, panel: Panel) -> dict[str, Any]:
     }
 
 
-def _shares(mark: Shares, panel: Panel) -> dict[str, Any]:
+def _shares(mark: Shares, table: Table) -> dict[str, Any]:
     """Parts by bar, in their order."""
-    table = panel.table
     words = list(dict.fromkeys(table[mark.layer].tolist()))
     rows = []
     for name in dict.fromkeys(table[mark.row].tolist()):
@@ -181,9 +164,8 @@ def _shares(mark: Shares, panel: Panel) -> dict[str, Any]:
     return {"y": _quantity_fields(mark.y), "layers": layers, "rows": rows}
 
 
-def _response(mark: Response, panel: Panel) -> dict[str, Any]:
+def _response(mark: Response, table: Table) -> dict[str, Any]:
     """Marks by line, as lists of place, mean, half the interval, seeds, and each of few seeds."""
-    table = panel.table
     lines = []
     for name in mark.curves:
         mine = table["curve"] == name
@@ -221,10 +203,10 @@ def _ticks(mark: Response) -> list[str]:
     return telling_apart(mark.words, lines)
 
 
-def _columns(mark: Columns, panel: Panel) -> dict[str, Any]:
+def _columns(mark: Columns, table: Table) -> dict[str, Any]:
     columns = []
     for quantity in mark.quantities:
-        cells = panel.table[quantity.column]
+        cells = table[quantity.column]
         is_word = cells.dtype.kind in "US"
         scale = quantity.scale
         values = cells.tolist() if is_word else rounded_list(cells if scale == 1 else scale * cells)
@@ -243,12 +225,12 @@ def _columns(mark: Columns, panel: Panel) -> dict[str, Any]:
     }
 
 
-def _sentences(mark: Sentences, panel: Panel) -> dict[str, Any]:
+def _sentences(mark: Sentences, table: Table) -> dict[str, Any]:
     return {"sentences": [f"{one.mark} {one.text}".strip() for one in mark.lines]}
 
 
-def _points(mark: Points, panel: Panel) -> dict[str, Any]:
-    table, y = panel.table, mark.y.scale
+def _points(mark: Points, table: Table) -> dict[str, Any]:
+    y = mark.y.scale
     return {
         "x": {**_quantity_fields(mark.x), "values": rounded_list(table[mark.x.column])},
         "y": {**_quantity_fields(mark.y), "values": rounded_list(y * table[mark.y.column])},
@@ -259,7 +241,7 @@ def _points(mark: Points, panel: Panel) -> dict[str, Any]:
     }
 
 
-_WRITTEN_BY: dict[type, Callable[[Any, Panel], dict[str, Any]]] = {
+_WRITTEN_BY: dict[type, Callable[[Any, Table], dict[str, Any]]] = {
     Cells: _cells,
     Columns: _columns,
     Layers: _layers,

@@ -115,6 +115,64 @@ const charts = (() => {
     return set;
   }
 
+  // A list to choose a number from, of [number, text]; `chosen(number)` is told.
+  function select(title, options, chosen, first) {
+    const made = element("select", { onchange: () => chosen(Number(made.value)) },
+      ...options.map(([value, text]) => element("option", { value, selected: value === first }, text)));
+    return element("label", null, `${title} `, made);
+  }
+
+  // Add curve `k` to what a chart draws, with lines of its seeds, or a band between two rows.
+  function addCurve({ series, rows, bands }, k, row, { each, band, ...look }) {
+    for (const seed of each || []) {
+      series.push({ width: 1, stroke: () => report.colour(k) + "99", spanGaps: true });
+      rows.push(seed);
+    }
+    if (band) {
+      for (const edge of band) {
+        series.push({ width: 0, stroke: "transparent", spanGaps: true, points: { show: false } });
+        rows.push(edge);
+      }
+      bands.push({ series: [rows.length - 1, rows.length], fill: () => report.colour(k) + "33" });
+    }
+    series.push({ stroke: () => report.colour(k), spanGaps: true, ...look });
+    rows.push(row);
+  }
+
+  // The range of a vertical axis around what is drawn; shares end at 100 %.
+  function around(low, high, isShare) {
+    if (low === null || low === undefined) return [0, 1];
+    const spread = Math.max(high - low, Math.abs(high) * 0.02) * 0.06 || 1;  // 1: all of it is nought
+    return [low >= 0 ? Math.max(0, low - spread) : low - spread, isShare ? Math.min(100.5, high + spread) : high + spread];
+  }
+
+  // The colour at a share of the way along some, each [red, green, blue].
+  function blend(stops, share) {
+    const at = Math.min(1, Math.max(0, share)) * (stops.length - 1);
+    const k = Math.min(stops.length - 2, Math.floor(at));
+    return stops[k].map((value, j) => Math.round(value + (stops[k + 1][j] - value) * (at - k)));
+  }
+
+  // A pen for a canvas of so many pixels, in the dots of the screen.
+  function penOf(canvas, width, height) {
+    const dense = window.devicePixelRatio || 1;
+    canvas.style.height = `${height}px`;
+    canvas.width = Math.round(width * dense);
+    canvas.height = Math.round(height * dense);
+    const pen = canvas.getContext("2d");
+    pen.scale(dense, dense);
+    return pen;
+  }
+
+  // Draw again when the width of an element or the theme changes, and now.
+  function redrawn(box, draw) {
+    const watcher = new ResizeObserver(draw);
+    watcher.observe(box);
+    report.page.cleanups.push(() => watcher.disconnect());
+    report.listen("theme", draw);
+    draw();
+  }
+
   // The width of a picture, in pixels: what it has room for, on the screen or on a sheet.
   function width(into, least) {
     return Math.max(least, Math.min(1180, report.page.isPaper ? PAPER : into.clientWidth || 900));
@@ -195,5 +253,7 @@ const charts = (() => {
   // A quantity as the label of an axis: "Age at use [s]".
   function titled({ label, unit }) { return unit ? `${label} [${unit}]` : label; }
 
-  return { axis, titled, chart, stacked, legend, choice, heatMap, readCells, mark, niceTicks, width };
+  return {
+    addCurve, around, axis, blend, chart, choice, heatMap, legend, mark, niceTicks, penOf, readCells, redrawn, select, stacked, titled, width,
+  };
 })();

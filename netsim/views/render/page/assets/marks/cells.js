@@ -1,7 +1,7 @@
 // A heat map of pairs: a cell a pair of nodes, or of blocks of them; read by pointer and by arrow keys.
 "use strict";
 report.mark("cells", (body, data) => {
-  const { element, number, seconds, css, isDark } = report;
+  const { element, number, seconds, isDark } = report;
   const { rows, columns, block, value, low } = data;
   const values = new Array(rows * columns).fill(null);
   data.at.forEach((place, k) => { values[place] = data.values[k]; });
@@ -10,10 +10,7 @@ report.mark("cells", (body, data) => {
   const spelled = (one) => (value.unit === "s" ? seconds(one) : `${number(one, 3)} ${value.unit}`.trim());
   const told = spelling({ values: data.values, unit: value.unit });
   const stops = () => (isDark() ? [[34, 40, 48], [62, 120, 178], [206, 232, 255]] : [[238, 244, 250], [107, 174, 214], [8, 48, 107]]);
-  const shade = (at) => {
-    const [set, k] = [stops(), at < 0.5 ? 0 : 1];
-    return set[k].map((v, j) => Math.round(v + (set[k + 1][j] - v) * (at * 2 - k)));
-  };
+  const shade = (at) => charts.blend(stops(), at);
   const label = `${value.label}${value.unit ? ` [${value.unit}]` : ""}: a row a ${data.row}, a column a ${data.column}`;
   const keys = element("div", { class: "muted" });
   const canvas = element("canvas", { tabindex: 0, role: "img", "aria-label": label });
@@ -32,13 +29,7 @@ report.mark("cells", (body, data) => {
     const wide = width - edge - 6;
     const tall = data.ticks ? Math.min(wide, Math.max(90, (rows > 8 ? 14 : 46) * rows, 8 + 7 * data.row.length)) : wide;
     const height = Math.round(tall + edge + (data.ticks ? 60 - edge : 0));
-    const dense = window.devicePixelRatio || 1;
-    canvas.style.height = `${height}px`;
-    canvas.width = Math.round(width * dense);
-    canvas.height = Math.round(height * dense);
-    const pen = canvas.getContext("2d");
-    pen.scale(dense, dense);
-    at = charts.heatMap(pen, {
+    at = charts.heatMap(charts.penOf(canvas, width, height), {
       edge, wide, tall, rows, columns, ids: [rows, columns], labels: [data.row, data.column],
       paint: (k) => (values[k] === null ? null : shade(Math.min(1, (values[k] - low) / Math.max(top - low, 1e-300)))),
       tick: (axis, k) => (data.ticks ? data.ticks[axis][k] : k * block),
@@ -52,9 +43,5 @@ report.mark("cells", (body, data) => {
     readout.textContent = `${data.row} ${named(0, i)}, ${data.column} ${named(1, j)}: ${one === null ? data.missing || "–" : spelled(one)}`;
   }
   charts.readCells(canvas, [rows, columns], (x, y) => at(x, y), say);
-  const watcher = new ResizeObserver(draw);
-  watcher.observe(canvas.parentElement);
-  report.page.cleanups.push(() => watcher.disconnect());
-  report.listen("theme", draw);
-  draw();
+  charts.redrawn(canvas.parentElement, draw);
 });

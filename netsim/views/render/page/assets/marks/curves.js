@@ -16,13 +16,12 @@ report.mark("curves", (body, data) => {
   const keys = element("div");
   body.append(bar, space, keys);
 
-  const metricChoice = element("select", { onchange: () => { metric = data.metrics[Number(metricChoice.value)]; controls(); draw(); } });
-  data.metrics.forEach((one, k) => metricChoice.append(element("option", { value: k }, spelled(one))));
+  const metricChoice = charts.select("Metric", data.metrics.map((one, k) => [k, spelled(one)]), (k) => { metric = data.metrics[k]; controls(); draw(); });
   const axisBox = element("div");
   const picker = element("input", { type: "text", size: 12, placeholder: "such as 3, 7", onchange: () => {
     report.pick(picker.value.split(/[^0-9]+/).filter(Boolean).map(Number).filter((node) => metric.nodes.includes(node)));
   } });
-  bar.append(element("label", null, "Metric ", metricChoice), axisBox, element("label", null, "Nodes picked out ", picker));
+  bar.append(metricChoice, axisBox, element("label", null, "Nodes picked out ", picker));
 
   function spelled(one) {
     const words = one.name.replaceAll("_", " ");
@@ -84,7 +83,7 @@ report.mark("curves", (body, data) => {
     series.push({ width: 3, spanGaps: true, stroke: () => css("mean") });
     plot = charts.chart(space, `${spelled(metric)} of every node and their mean against ${AXES[against]}`, {
       height: 340, series,
-      scales: { x: { time: false }, y: { range: (_, low, high) => range(low, high) } },
+      scales: { x: { time: false }, y: { range: (_, low, high) => charts.around(low, high, metric.is_share) } },
       axes: [charts.axis(AXES[against]), charts.axis(spelled(metric), { size: 62 })],
       says: (k) => {
         const told = report.page.picked.map((node) => [node, nodes[metric.nodes.indexOf(node)]]).filter(([, row]) => row)
@@ -94,11 +93,6 @@ report.mark("curves", (body, data) => {
       },
     }, [x, ...nodes, middle]);
     emphasise();
-  }
-  function range(low, high) {
-    if (low === null || low === undefined) return [0, 1];
-    const spread = Math.max(high - low, Math.abs(high) * 0.02) * 0.06 || 1;  // 1: all of it is nought
-    return [low >= 0 ? Math.max(0, low - spread) : low - spread, metric.is_share ? Math.min(100.5, high + spread) : high + spread];
   }
   function emphasise() {
     if (!plot) return;

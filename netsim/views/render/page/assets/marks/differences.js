@@ -15,9 +15,7 @@ report.mark("differences", (body, data) => {
     ["mean", "means", true],
   ].filter(([, , there]) => there);
   let view = views[0][0];
-  const select = element("select", { onchange: () => { measure = Number(select.value); draw(); } });
-  data.measures.forEach((one, k) => select.append(element("option", { value: k }, spelled(one))));
-  bar.append(element("label", null, "Measure ", select), charts.choice("shown", views.map(([name, text]) => [name, text]), (name) => { view = name; draw(); }));
+  bar.append(charts.select("Measure", data.measures.map((one, k) => [k, spelled(one)]), (k) => { measure = k; draw(); }), charts.choice("shown", views.map(([name, text]) => [name, text]), (name) => { view = name; draw(); }));
 
   function spelled(one) { return one.unit ? `${one.title} [${one.unit}]` : one.title; }
   // Both to the digits that the half-width allows, shares to one decimal: as tables on the terminal.

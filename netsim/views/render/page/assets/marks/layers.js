@@ -13,19 +13,13 @@ report.mark("layers", (body, data) => {
   let share = false;
   let hidden = null;
   if (by && by.words.length > 1) {
-    const select = element("select", { onchange: () => { kind = Number(select.value); draw(); } });
-    [["all", -1], ...by.words.map((word, k) => [word, k])].forEach(([word, k]) => select.append(element("option", { value: k }, word)));
-    bar.append(element("label", null, `${by.label} `, select));
+    bar.append(charts.select(by.label, [[-1, "all"], ...by.words.map((word, k) => [k, word])], (k) => { kind = k; draw(); }));
   }
   if (order) {
-    const select = element("select", { onchange: () => {
-      const k = Number(select.value);
+    bar.append(charts.select(`${x.label}s by`, [[-1, "number"], ...layers.map(({ name }, k) => [k, `time at "${name}"`])], (k) => {
       shown = k < 0 ? places : [...places].sort((a, b) => heights[0][k][b] - heights[0][k][a] || a - b);
       draw();
-    } });
-    select.append(element("option", { value: -1 }, "number"));
-    layers.forEach(({ name }, k) => select.append(element("option", { value: k }, `time at "${name}"`)));
-    bar.append(element("label", null, `${x.label}s by `, select));
+    }));
     if (layers.some(({ name }) => name === "wait")) {
       const idle = element("input", { type: "checkbox", checked: true, onchange: () => { hidden = idle.checked ? null : "wait"; draw(); } });
       bar.append(element("label", null, idle, " with waiting"));

@@ -7,9 +7,7 @@ report.mark("lines", (body, data) => {
   const keys = element("div");
   body.append(keys);
   const legend = () => keys.replaceChildren(charts.legend(lines.map(({ name, told, silent }, k) => ({ name: silent ? `${name} (${data.silent})` : told ? `${name}: ${told}` : name, colour: colour(k), rule: true }))));
-  const series = [{}];
-  const rows = [];
-  const bands = [];
+  const drawn = { series: [{}], rows: [], bands: [] };
   // A curve that ends near 0 has nothing to be drawn over; its level can still be compared with.
   const end = Math.max(...x.values);
   const reach = (line) => Math.max(0, ...x.values.filter((_, j) => line.y[j] !== null));
@@ -18,23 +16,11 @@ report.mark("lines", (body, data) => {
     if (line.silent) {
       const level = line.y.filter((one) => one !== null).pop();
       line.y = x.values.map(() => level);
-    } else if (line.each) {
-      line.each.forEach((row) => {
-        series.push({ width: 1, stroke: () => colour(k) + "99", spanGaps: true });
-        rows.push(row);
-      });
-    } else if (line.low) {
-      for (const row of [line.high, line.low]) {
-        series.push({ width: 0, stroke: "transparent", spanGaps: true, points: { show: false } });
-        rows.push(row);
-      }
-      bands.push({ series: [rows.length - 1, rows.length], fill: () => colour(k) + "33" });
     }
-    series.push({
-      width: 2.2, stroke: () => colour(k), spanGaps: true,
+    charts.addCurve(drawn, k, line.y, {
+      each: line.silent ? null : line.each, band: line.silent || line.each || !line.low ? null : [line.high, line.low], width: 2.2,
       dash: line.silent ? [4, 4] : k >= 4 ? [[6, 4], [2, 3]][(k >> 2) - 1] || [8, 3, 2, 3] : undefined,
     });
-    rows.push(line.y);
   });
   legend();
   report.listen("theme", legend);
@@ -43,17 +29,12 @@ report.mark("lines", (body, data) => {
   function powers(_, splits) {
     return splits.map((tick) => (Math.abs(Math.log10(tick) - Math.round(Math.log10(tick))) < 1e-6 ? tick : null));
   }
-  function range(_, low, high) {
-    if (distribution) return [0, 100];
-    if (low === null || low === undefined) return [0, 1];
-    const spread = Math.max(high - low, Math.abs(high) * 0.02) * 0.06 || 1;  // 1: all of it is nought
-    return [low >= 0 ? Math.max(0, low - spread) : low - spread, axis === "share" ? Math.min(100.5, high + spread) : high + spread];
-  }
+  const range = (_, low, high) => (distribution ? [0, 100] : charts.around(low, high, axis === "share"));
   const at = (value) => (x.unit === "s" ? seconds(value) : `${number(value, 4)} ${x.unit}`.trim());
   charts.chart(body, `${y.label} against ${x.label}`, {
-    height: 320, series, bands,
+    height: 320, series: drawn.series, bands: drawn.bands,
     scales: { x: { time: false, distr: data.is_log ? 3 : 1 }, y: { range } },
     axes: [charts.axis(charts.titled(x), data.is_log ? { space: 60, filter: powers } : { space: 60 }), charts.axis(charts.titled(y), { size: 58 })],
     says: (k) => [`${distribution ? "at most" : "at"} ${at(x.values[k])}`, ...lines.filter((line) => line.y[k] !== null).map((line) => `${line.name} ${number(line.y[k], 4)}${y.unit ? ` ${y.unit}` : ""}`)].join(" · "),
-  }, [x.values, ...rows]);
+  }, [x.values, ...drawn.rows]);
 });

@@ -23,33 +23,22 @@ report.mark("multiples", (body, data) => {
     const figure = element("figure", null, one.point ? element("h3", null, one.point) : null);
     grid.append(figure);
     const x = [...new Set(one.lines.flatMap((line) => line.t_s))].sort((a, b) => a - b);
-    const series = [{}];
-    const rows = [];
-    const bands = [];
+    const drawn = { series: [{}], rows: [], bands: [] };
     one.lines.forEach((line) => {
       const k = data.algorithms.indexOf(line.algorithm);
       const at = new Map(line.t_s.map((t, j) => [t, j]));
       const row = (made) => x.map((t) => (at.has(t) ? made(at.get(t)) * scale : null));
-      (line.each || []).forEach((seed) => {
-        series.push({ width: 1, stroke: () => colour(k) + "99", spanGaps: true });
-        rows.push(row((j) => seed[j]));
+      const edge = (sign) => row((j) => Math.min(line.mean[j] + sign * line.std[j], data.is_share ? 1 : Infinity));
+      charts.addCurve(drawn, k, row((j) => line.mean[j]), {
+        each: line.each?.map((seed) => row((j) => seed[j])), band: line.std ? [edge(1), edge(-1)] : null, width: 2,
       });
-      if (line.std) {
-        for (const sign of [1, -1]) {
-          series.push({ width: 0, stroke: "transparent", spanGaps: true, points: { show: false } });
-          rows.push(row((j) => Math.min(line.mean[j] + sign * line.std[j], data.is_share ? 1 : Infinity)));
-        }
-        bands.push({ series: [rows.length - 1, rows.length], fill: () => colour(k) + "33" });
-      }
-      series.push({ width: 2, stroke: () => colour(k), spanGaps: true });
-      rows.push(row((j) => line.mean[j]));
     });
     charts.chart(figure, `${label} over virtual time at ${one.point}`, {
-      height: data.points.length > 1 ? 190 : 320, series, bands,
+      height: data.points.length > 1 ? 190 : 320, series: drawn.series, bands: drawn.bands,
       scales: { x: { time: false, range: () => [0, end] }, y: { range: () => [Math.max(low - spread, low >= 0 ? 0 : -Infinity), high + spread] } },
       axes: [charts.axis("Virtual time [s]", { space: 60 }), charts.axis(label, { size: 50, space: 36 })],
       says: (k) => [`${number(x[k])} s`, ...one.lines.map((line) => { const j = line.t_s.indexOf(x[k]); return j < 0 ? null : `${line.algorithm} ${number(line.mean[j] * scale)}`; }).filter(Boolean)].join(" · "),
-    }, [x, ...rows]);
+    }, [x, ...drawn.rows]);
   });
   if (data.left_out) body.append(element("p", { class: "muted" }, `${data.left_out} further points are not drawn.`));
 });

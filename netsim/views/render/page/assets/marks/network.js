@@ -77,13 +77,7 @@
         made.draw = () => {
           const width = canvas.clientWidth || 480;
           const height = Math.round(width * ratio);
-          const dense = window.devicePixelRatio || 1;
-          canvas.style.height = `${height}px`;
-          canvas.width = Math.round(width * dense);
-          canvas.height = Math.round(height * dense);
-          const pen = canvas.getContext("2d");
-          pen.scale(dense, dense);
-          draw(made, pen, width, height);
+          draw(made, charts.penOf(canvas, width, height), width, height);
           canvas.dataset.moment = moment();
         };
         if (pickable) {
@@ -179,11 +173,6 @@
         pen.fillText(metres >= 1000 ? `${number(metres / 1000)} km` : `${number(metres)} m`, 16 + metres * across, height - 6);
       }
 
-      function blend(stops, share) {
-        const at = Math.min(1, Math.max(0, share)) * (stops.length - 1);
-        const k = Math.min(stops.length - 2, Math.floor(at));
-        return stops[k].map((value, j) => Math.round(value + (stops[k + 1][j] - value) * (at - k)));
-      }
       const SHARES = { light: [[213, 94, 0], [168, 168, 168], [0, 114, 178]], dark: [[242, 142, 75], [125, 125, 125], [86, 180, 233]] };
       const WEIGHTS = { light: [[255, 255, 255], [158, 202, 225], [33, 113, 181], [8, 29, 88]], dark: [[29, 33, 38], [42, 78, 120], [86, 160, 220], [235, 245, 255]] };
       const stops = (set) => set[isDark() ? "dark" : "light"];
@@ -235,7 +224,7 @@
             for (let k = 0; k < a.length; k++) {
               if (!sent[k]) continue;
               const near = page.picked.includes(a[k]) || page.picked.includes(b[k]);
-              pen.strokeStyle = rgb(blend(stops(SHARES), delivered[k] / sent[k]), page.picked.length && !near ? 0.12 : few ? 0.6 : 0.9);
+              pen.strokeStyle = rgb(charts.blend(stops(SHARES), delivered[k] / sent[k]), page.picked.length && !near ? 0.12 : few ? 0.6 : 0.9);
               pen.lineWidth = (few ? 0.5 : 0.8) + 2.2 * (sent[k] / most);
               pen.beginPath();
               pen.moveTo(...placed[a[k]]);
@@ -314,7 +303,7 @@
           for (const [weight, i, j] of lines) {
             const share = Math.min(1, weight / most);
             const picked = page.picked.indexOf(i);
-            pen.strokeStyle = picked >= 0 ? colour(picked) : rgb(blend(stops(WEIGHTS), 0.35 + 0.65 * share), fade);
+            pen.strokeStyle = picked >= 0 ? colour(picked) : rgb(charts.blend(stops(WEIGHTS), 0.35 + 0.65 * share), fade);
             pen.lineWidth = thin * (0.6 + 2.4 * share);
             const [[x1, y1], [x2, y2]] = [placed[i], placed[j]];
             pen.beginPath();  // bent, so that both ways of a pair are seen
@@ -340,7 +329,7 @@
           const edge = 46;
           const side = Math.min(width - edge - 8, height - edge - 4);
           const cells = Math.min(n, Math.floor(side / 1.5));  // of more nodes a cell shows the greatest of several
-          const table = Array.from({ length: 256 }, (_, k) => blend(stops(WEIGHTS), k / 255));
+          const table = Array.from({ length: 256 }, (_, k) => charts.blend(stops(WEIGHTS), k / 255));
           const tones = new Uint8Array(cells * cells);
           for (let i = 0; i < n; i++) {
             const row = Math.floor((i * cells) / n) * cells;

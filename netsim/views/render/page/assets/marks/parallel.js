@@ -15,9 +15,7 @@ report.mark("parallel", (body, data) => {
   const readout = element("div", { class: "readout", "aria-live": "polite" });
   const ranges = element("details", null, element("summary", null, "Choose lines by range"));
   body.append(element("p", { class: "muted" }, "A line a point of the sweep and algorithm, coloured by one axis."), bar, space, readout, ranges);
-  const select = element("select", { onchange: () => { by = Number(select.value); draw(); } });
-  axes.forEach((axis, k) => select.append(element("option", { value: k, selected: k === by }, axis.title)));
-  bar.append(element("label", null, "Colour by ", select));
+  bar.append(charts.select("Colour by", axes.map((axis, k) => [k, axis.title]), (k) => { by = k; draw(); }, by));
   axes.forEach((axis, k) => {
     const row = element("div", { class: "bar" }, element("span", null, axis.title));
     [0, 1].forEach((end) => {
@@ -34,11 +32,7 @@ report.mark("parallel", (body, data) => {
     return axes[k].is_log ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
   };
   const stops = () => (isDark() ? [[120, 94, 160], [86, 160, 220], [246, 222, 110]] : [[160, 160, 168], [0, 114, 178], [110, 40, 110]]);
-  const shade = (at) => {
-    const set = stops();
-    const k = at < 0.5 ? 0 : 1;
-    return `rgb(${set[k].map((v, j) => Math.round(v + (set[k + 1][j] - v) * (at * 2 - k))).join(",")})`;
-  };
+  const shade = (at) => `rgb(${charts.blend(stops(), at)})`;
   function draw() {
     const width = charts.width(body, 560);
     const [height, topEdge, side] = [360, 44, 60];

@@ -73,9 +73,5 @@ report.mark("response", (body, data) => {
     space.replaceChildren(element("div", { class: "muted" }, charts.titled(y)), svg);
     keys.replaceChildren(lines.length > 1 && !data.has_legend_above ? charts.legend(lines.map(({ name }, k) => ({ name, colour: colour(k), rule: true }))) : "");
   }
-  const watcher = new ResizeObserver(draw);
-  watcher.observe(body);
-  report.page.cleanups.push(() => watcher.disconnect());
-  report.listen("theme", draw);
-  draw();
+  charts.redrawn(body, draw);
 });
