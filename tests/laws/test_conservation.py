@@ -197,6 +197,19 @@ def test_no_message_takes_more_energy_than_a_battery_holds(mac, fidelity, kind):
     assert 0.036 <= summary["messages"]["airtime_s"] <= sent_s
 
 
+@pytest.mark.parametrize("fidelity", ["message", "packet"])
+@pytest.mark.parametrize("kind", ["unicasts", "broadcasts"])
+def test_bits_of_the_message_that_empties_a_battery_are_told(fidelity, kind):
+    """Up to nine attempts of 480 bits, and batteries for 100: one message a node, and a warning."""
+    found = loaded({"kind": "orthogonal"}, fidelity, kind)
+    radio_energy = {"kind": "first_order", "electronics_j_per_bit": 1.0}
+    found["energy"] = {"radio": radio_energy, "battery_j": 100.0}
+    summary = play(from_dict(found, kinds=traffic_kinds()))
+    assert len(summary["energy"]["died"]) == summary["nodes"]
+    assert summary["messages"]["bits_transmitted"] <= 9 * 480 * summary["nodes"]
+    assert any("more than their batteries held" in text for text in summary["warnings"])
+
+
 TOGETHER = [mac for mac in MEDIA if not FAMILY[mac["kind"]].exclusive]
 """Media in which a radio may be told to do several things at once."""
 
