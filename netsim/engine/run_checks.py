@@ -102,9 +102,9 @@ class RunChecks:
         horizon_s = self._run.world.scenario.horizon_s
         end_ns = self._run.clock.next_call_ns("netsim.links")
         needed = "" if end_ns is None else f"at least {to_s(end_ns):,.4g} s needed, "
-        few = "message was" if in_flight == 1 else "messages were"
+        few = "message was on its" if in_flight == 1 else "messages were on their"
         return (
-            f"no message ended: {needed}{horizon_s:,.12g} s there; {in_flight:,} {few} on their "
+            f"no message ended: {needed}{horizon_s:,.12g} s there; {in_flight:,} {few} "
             "way at the end. Shares and delays of messages are those of none; send less, over "
             "faster links, or lengthen horizon_s"
         )
@@ -217,7 +217,7 @@ class RunChecks:
             self._run.recorder.warnings.once(
                 "paid at the end",
                 f"nodes did work for {unpaid_j:.3g} J more than their batteries held, beside the "
-                f"{drawn_j:.3g} J that all drew: what [energy.radio] kind = \"first_order\" counts "
+                f'{drawn_j:.3g} J that all drew: what [energy.radio] kind = "first_order" counts '
                 "by bits, what is overheard, frames played one by one, and local steps of no time "
                 "are paid for when they have ended, so what empties a battery is done to its end",
             )
