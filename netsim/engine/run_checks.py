@@ -107,9 +107,9 @@ class RunChecks:
         horizon_s = self._run.world.scenario.horizon_s
         end_ns = self._run.clock.next_call_ns("netsim.links")
         needed = "" if end_ns is None else f"at least {to_s(end_ns):,.4g} s needed, "
-        few = "message was" if in_flight == 1 else "messages were"
+        few = "message was on its" if in_flight == 1 else "messages were on their"
         return (
-            f"no message ended: {needed}{horizon_s:,.12g} s there; {in_flight:,} {few} on their "
+            f"no message ended: {needed}{horizon_s:,.12g} s there; {in_flight:,} {few} "
             "way at the end. Shares and delays of messages are those of none; send less, over "
             "faster links, or lengthen horizon_s"
         )
@@ -163,6 +163,7 @@ class RunChecks:
             )
         self._warn_of_single_steps()
         self._warn_of_work_without_time()
+        self._warn_of_batteries()
         if ended or in_flight:
             self._warn_of_reach()
         return self._run.recorder.warnings.all()
@@ -207,6 +208,18 @@ class RunChecks:
                 "work without time",
                 f"{' and '.join(stated)} had no effect: a local step takes no time; state "
                 "[compute] step_s",
+            )
+
+    def _warn_of_batteries(self) -> None:
+        """Warn where what emptied batteries took far more than they held."""
+        unpaid_j, drawn_j = self._run.meter.unpaid_j, self._run.meter.total_j(self._run.clock.now)
+        if unpaid_j > 1e-3 * drawn_j:
+            self._run.recorder.warnings.once(
+                "paid at the end",
+                f"nodes did work for {unpaid_j:.3g} J more than their batteries held, beside the "
+                f'{drawn_j:.3g} J that all drew: what [energy.radio] kind = "first_order" counts '
+                "by bits, what is overheard, frames played one by one, and local steps of no time "
+                "are paid for when they have ended, so what empties a battery is done to its end",
             )
 
     def _warn_of_single_steps(self) -> None:

@@ -139,7 +139,10 @@ def _outside(summary: Summary) -> None:
 
 
 _OFFERED = "payload of messages that have ended, sent or not, once a receiver"
-_TRANSMITTED = "every attempt on the air or through wires, with headers, a broadcast counted once"
+_TRANSMITTED = (
+    "every attempt of messages whose sending is over, on the air or through wires, with headers, a "
+    "broadcast counted once"
+)
 _DELIVERED = "payload of messages that arrived whole, once a receiver"
 _USED = "of messages when algorithms get them or mix them again, but for those too late or too old"
 _MAIN = "that of [task], or [metrics] main, where it is not accuracy"

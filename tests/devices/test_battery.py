@@ -8,9 +8,12 @@ from netsim.clock import Clock
 from netsim.devices.availability import Availability
 from netsim.devices.energy import Energy
 from netsim.devices.energy.battery import Battery
+from netsim.devices.energy.harvest import supply
+from netsim.devices.energy.harvest.constant import Constant
 from netsim.devices.energy.loads import Load
 from netsim.devices.energy.meter import EnergyMeter
 from netsim.recording.recorder import Recorder
+from netsim.rng import Streams
 
 S = 1_000_000_000
 
@@ -136,3 +139,32 @@ def test_loads_that_are_taken_back_leave_a_battery_as_it_was():
     assert len(list(battery._powers(0))) <= 6
     assert battery.empty_ns(0) == pytest.approx(fewer.empty_ns(0), abs=1000)
     assert battery.left_j(2 * S) == pytest.approx(fewer.left_j(2 * S))
+
+
+@pytest.mark.parametrize("off_level", [None, 0.3])
+@pytest.mark.parametrize(
+    "radio",
+    [
+        {"kind": "first_order", "electronics_j_per_bit": 1.0},
+        {"kind": "radio_state", "tx_w": 500.0, "rx_w": 0.0, "idle_w": 0.0},
+    ],
+)
+def test_what_takes_more_than_a_battery_has_leaves_nothing(radio, off_level):
+    """500 J, told of when they have been drawn: no rounding leaves a node on without energy."""
+    for joules in np.random.default_rng(3).uniform(0.1, 100.0, 200).tolist():
+        env, harvested, kept_j = Clock(), None, 0.0
+        if off_level is not None:
+            law = Constant(power_w=0.0, off_level=off_level, on_level=1.0)
+            harvested, kept_j = supply(law, 1, Streams(0), None), off_level * joules
+        availability = Availability(env, Recorder(None), 1, None, True, harvested is not None)
+        energy = Energy.model_validate({"radio": radio, "battery_j": joules})
+        meter = EnergyMeter(
+            env, energy, availability, [1.0], lambda *_: 0.0, [joules], 1, (), harvested
+        )
+        env.run(until=S)
+        meter.count_sent(0, [0], [], 500)
+        meter.on_air(0, [], 0, S, S)
+        env.run(until=2 * S)
+        assert availability.off == {0}
+        assert meter.spent_j(0, 2 * S) == pytest.approx(joules - kept_j)
+        assert meter.unpaid_j == pytest.approx(500.0 - joules + kept_j)

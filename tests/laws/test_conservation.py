@@ -128,30 +128,10 @@ def test_one_failing_method_keeps_the_others_from_nothing(tmp_path):
     assert "again failed, too" in said
 
 
-def test_airtime_is_that_of_the_packets(ether):
-    """A lone message is on the air for its packets' time, whatever the medium."""
-    for mac in MEDIA:
-        keys = radio(mac, fading={"kind": "none"})
-        e = ether(keys, nodes=3, base_stations=of_cells(mac))
-        to_one(e, [1], 5)
-        e.run()
-        assert e.spent.sending_ns[1] == pytest.approx(5 * MS, rel=1e-6), mac
-        answered_ns = 5 * ACK_NS if mac["kind"] == "csma" else 0
-        assert np.sum(e.spent.sending_ns) == pytest.approx(5 * MS + answered_ns, rel=1e-6), mac
-
-
-TOGETHER = [mac for mac in MEDIA if not FAMILY[mac["kind"]].exclusive]
-"""Media in which a radio may be told to do several things at once."""
-
-
-@pytest.mark.thinned(24)
-@many(TOGETHER)
-@pytest.mark.parametrize("fidelity", ["message", "packet"])
-@pytest.mark.parametrize("kind", ["unicasts", "broadcasts"])
-def test_no_radio_draws_more_than_its_largest_power(mac, fidelity, kind):
-    """Sending and receiving at 1 W each, for 1.5 s under load."""
+def loaded(mac, fidelity, kind):
+    """A scenario in which every node sends again and again, at 1 W."""
     hub = bool(of_cells(mac))
-    found = BASE | {
+    return BASE | {
         "horizon_s": 1.5,
         "radio": {
             "mac": mac,
@@ -166,5 +146,80 @@ def test_no_radio_draws_more_than_its_largest_power(mac, fidelity, kind):
         "topology": {"kind": "hub", "centre": 0} if hub else {"kind": "complete"},
         "algorithm": [{"kind": kind}],
     }
+
+
+def test_airtime_is_that_of_the_packets(ether):
+    """A lone message is on the air for its packets' time, whatever the medium."""
+    for mac in MEDIA:
+        keys = radio(mac, fading={"kind": "none"})
+        e = ether(keys, nodes=3, base_stations=of_cells(mac))
+        to_one(e, [1], 5)
+        e.run()
+        assert e.spent.sending_ns[1] == pytest.approx(5 * MS, rel=1e-6), mac
+        answered_ns = 5 * ACK_NS if mac["kind"] == "csma" else 0
+        assert np.sum(e.spent.sending_ns) == pytest.approx(5 * MS + answered_ns, rel=1e-6), mac
+
+
+@many(MEDIA)
+@pytest.mark.parametrize("fidelity", ["message", "packet"])
+@pytest.mark.parametrize("to", [0, [0, 2]], ids=["unicast", "broadcast"])
+def test_airtime_grows_while_a_message_is_sent(ether, mac, fidelity, to):
+    """Never by more than the time that passes, so that a run may end in the middle of it."""
+    if of_cells(mac) and to != 0:
+        pytest.skip("a station's messages are all for its base station")
+    keys = radio(mac, fading={"kind": "none"}, fidelity=fidelity)
+    e = ether(keys, nodes=3, base_stations=of_cells(mac))
+    e.send(1, to, 1_000 * PACKETS)
+    counted = [0]
+    while e.air.in_flight:
+        e.env.run(until=len(counted) * MS)
+        counted.append(e.recorder.airtime_ns - e.air.airtime_ahead_ns(e.env.now))
+    assert counted[-1] == pytest.approx(PACKETS * MS, rel=1e-6)
+    assert max(np.diff(counted)) <= MS + 1
+
+
+PACKETS = 20
+"""Of a message that is looked at while it is sent."""
+
+
+@pytest.mark.thinned(12)
+@many(MEDIA)
+@pytest.mark.parametrize("fidelity", ["message", "packet"])
+@pytest.mark.parametrize("kind", ["unicasts", "broadcasts"])
+def test_no_message_takes_more_energy_than_a_battery_holds(mac, fidelity, kind):
+    """Three packets of 24 ms at 1 W each, and batteries of 36 mJ: half of a message."""
+    found = loaded(mac, fidelity, kind)
+    found["energy"] = {"radio": found["energy"]["radio"] | {"rx_w": 0.0}, "battery_j": 0.036}
+    summary = play(from_dict(found, kinds=traffic_kinds()))
+    assert summary["messages"]["delivered"] == 0
+    assert summary["energy"]["died"]
+    sent_s = len(summary["energy"]["died"]) * (0.036 + 0.024)  # a frame goes to its end
+    assert 0.036 <= summary["messages"]["airtime_s"] <= sent_s
+
+
+@pytest.mark.parametrize("fidelity", ["message", "packet"])
+@pytest.mark.parametrize("kind", ["unicasts", "broadcasts"])
+def test_bits_of_the_message_that_empties_a_battery_are_told(fidelity, kind):
+    """Up to nine attempts of 480 bits, and batteries for 100: one message a node, and a warning."""
+    found = loaded({"kind": "orthogonal"}, fidelity, kind)
+    radio_energy = {"kind": "first_order", "electronics_j_per_bit": 1.0}
+    found["energy"] = {"radio": radio_energy, "battery_j": 100.0}
+    summary = play(from_dict(found, kinds=traffic_kinds()))
+    assert len(summary["energy"]["died"]) == summary["nodes"]
+    assert summary["messages"]["bits_transmitted"] <= 9 * 480 * summary["nodes"]
+    assert any("more than their batteries held" in text for text in summary["warnings"])
+
+
+TOGETHER = [mac for mac in MEDIA if not FAMILY[mac["kind"]].exclusive]
+"""Media in which a radio may be told to do several things at once."""
+
+
+@pytest.mark.thinned(24)
+@many(TOGETHER)
+@pytest.mark.parametrize("fidelity", ["message", "packet"])
+@pytest.mark.parametrize("kind", ["unicasts", "broadcasts"])
+def test_no_radio_draws_more_than_its_largest_power(mac, fidelity, kind):
+    """Sending and receiving at 1 W each, for 1.5 s under load."""
+    found = loaded(mac, fidelity, kind)
     summary = play(from_dict(found, kinds=traffic_kinds()))  # with its invariants checked
     assert 0.3 < max(summary["energy"]["per_node_j"]) <= 1.5 * (1 + 1e-6)

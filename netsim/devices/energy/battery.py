@@ -50,7 +50,7 @@ class Battery:
         saved_w: float = 0.0,
         rhythm: Rhythm | None = None,
     ) -> None:
-        self._joules, self._at_ns = joules, 0
+        self._joules, self._at_ns, self._empty_j = joules, 0, 0.0
         self._standing_w, self._saved_w, self._rhythm = standing_w, saved_w, rhythm
         self._loads = Steps(NOTHING)
 
@@ -69,6 +69,15 @@ class Battery:
     def take(self, joules: float) -> None:
         """Draw an amount of energy at once."""
         self._joules -= joules
+
+    def give(self, joules: float, now_ns: int) -> float:
+        """Draw an amount of energy at once, at most what may be drawn; return what was drawn."""
+        usable_j = max(0.0, self.usable_j(now_ns))
+        if joules <= usable_j:
+            self.take(joules)
+            return joules
+        self._joules = min(self._joules, self._empty_j)  # no rounding leaves anything
+        return usable_j
 
     def set_standing_power(self, standing_w: float, saved_w: float = 0.0) -> None:
         """Change the standing power, from the instant of the last `left_j` on."""
@@ -188,10 +197,10 @@ class HarvestingBattery(Battery):
         law = supply.law
         self.capacity_j, self.start_j = capacity_j, law.start_level * capacity_j
         super().__init__(self.start_j, standing_w, saved_w, rhythm)
-        self._off_j, self._on_j = law.off_level * capacity_j, law.on_level * capacity_j
+        self._empty_j, self._on_j = law.off_level * capacity_j, law.on_level * capacity_j
         self._node, self._supply = node, supply
         self._harvested_j = self._spilled_j = 0.0
-        self.is_out = self.start_j <= self._off_j
+        self.is_out = self.start_j <= self._empty_j
 
     def charge(self, now_ns: int) -> Charge:
         """The energy at an instant, no earlier than the last `left_j`; asking changes nothing."""
@@ -215,18 +224,18 @@ class HarvestingBattery(Battery):
         return self._joules
 
     def usable_j(self, now_ns: int) -> float:
-        return self.left_j(now_ns) - self._off_j
+        return self.left_j(now_ns) - self._empty_j
 
     def must_switch(self, now_ns: int) -> bool:
         """Return whether its node has to be switched at an instant."""
         stored_j = self.left_j(now_ns)
-        return stored_j >= self._on_j if self.is_out else stored_j <= self._off_j
+        return stored_j >= self._on_j if self.is_out else stored_j <= self._empty_j
 
     def empty_ns(self, now_ns: int) -> int | None:
         """Instant [ns] at which its node may have to be switched, off or on; None: never."""
         if self.must_switch(now_ns):
             return now_ns
-        stored_j, level_j = self._joules, self._on_j if self.is_out else self._off_j
+        stored_j, level_j = self._joules, self._on_j if self.is_out else self._empty_j
         if not self.is_out:
             lasts_ns = self._lasts_ns(stored_j - level_j)
             first_ns = self._supply.piece_at(self._node, now_ns).until_ns

@@ -125,6 +125,8 @@ class EnergyMeter:
         Whether `count_overhearing` costs anything.
     step_j : float
         Energy of a local step [J].
+    unpaid_j : float
+        Energy [J] of what was done before it was known to be more than a battery had.
     planned : int
         How many events of the clock are this meter's and still to come.
     oldest_ns : callable
@@ -174,7 +176,7 @@ class EnergyMeter:
         self._plans = dict.fromkeys(self._batteries, 0)
         self._states: list[States] | None = None
         self.oldest_ns: Callable[[], int] = lambda: 0
-        self.planned = 0
+        self.planned, self.unpaid_j = 0, 0.0
         for node in self._batteries:
             self._plan(node)
 
@@ -274,8 +276,7 @@ class EnergyMeter:
         """
         if self._distance_m is None:
             return
-        now = self._env.now
-        farthest_m = max(self._distance_m(src, node, now) for node in to)
+        farthest_m = max(self._distance_m(src, node, self._env.now) for node in to)
         self._draw_energy(src, self._radio_loads, self._radio.sent_j(bits, farthest_m))
         for node in receivers:
             self.count_received_bits(node, bits)
@@ -380,12 +381,11 @@ class EnergyMeter:
     def _add(self, node: int, load: Load, joules: float) -> None:
         """Count a load of a radio, of which a battery gives what it has."""
         now, to_ns = self._env.now, load.to_ns
-        if node in self._held_j:
-            if to_ns <= now:
-                part = self._at_most(node, joules)
-                load = Load(load.from_ns, to_ns, part * load.watt, part * load.woken_w)
-                joules *= part
-            self._batteries[node].draw(load)
+        battery = self._batteries.get(node)
+        if battery is not None and to_ns > now:
+            battery.draw(load)
+        elif battery is not None:
+            joules = self._given(battery, joules)
         loads = self._radio_loads[node]
         if to_ns > now:
             loads.add(load, joules, now)
@@ -396,15 +396,15 @@ class EnergyMeter:
         """Count energy that is drawn at once."""
         battery = self._batteries.get(node)
         if battery is not None:
-            joules *= self._at_most(node, joules)
-            battery.take(joules)
+            joules = self._given(battery, joules)
             self._plan(node)
         loads[node].counted_j += joules
 
-    def _at_most(self, node: int, joules: float) -> float:
-        """Return the share of an amount of energy that a battery still has."""
-        left_j = self._batteries[node].usable_j(self._env.now)
-        return 1.0 if joules <= max(0.0, left_j) else max(0.0, left_j) / joules
+    def _given(self, battery: Battery, joules: float) -> float:
+        """Return what a battery gives of an amount of energy for what has been done already."""
+        given_j = battery.give(joules, self._env.now)
+        self.unpaid_j += joules - given_j
+        return given_j
 
     # -- batteries -------------------------------------------------------------------------------
 

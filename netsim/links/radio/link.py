@@ -447,7 +447,7 @@ class RadioLink(PhysicalLink):
         changed = interference.settle(self.env.now)
         for flights, worse in ((changed.at_once, True), (changed.after, False)):
             for flight in flights:
-                planned = flight.ends_ns > flight.begins_ns  # else airtime is counted at the end
+                planned = flight.ends_ns > flight.begins_ns  # frames are counted one by one
                 if planned:
                     self._accounting.count_airtime(flight, self.env.now)
                 flight.sampler.change(flight, worse)

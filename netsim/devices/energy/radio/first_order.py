@@ -14,7 +14,8 @@ class FirstOrder(RadioEnergy):
 
     Bits are those on the air: headers and repetitions count. A broadcast pays for its farthest
     receiver, once. A receiver that goes off, or loses contact, before the end pays for the bits
-    until then.
+    until then. Bits are paid for when their message has ended: one that empties a battery is sent
+    to its end.
 
     Attributes
     ----------

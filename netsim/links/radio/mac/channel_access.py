@@ -113,7 +113,7 @@ def leave_slots(
         if turns is not None and flight.turns != turns:
             recorder.warnings.once("other slots", OTHER_SLOTS)
         elif turns is None and flight.turns is not None:
-            planned = flight.ends_ns > flight.begins_ns  # else airtime is counted at the end
+            planned = flight.ends_ns > flight.begins_ns  # frames are counted one by one
             airtime(flight, now_ns)
             flight.sampler.leave_slots(flight)
             if planned:
@@ -216,7 +216,7 @@ def samplers_of(
     on_air : OnAir
         Packets under random access.
     goes_on : callable
-        (flight); called where a further part has been sampled.
+        (flight); called where another planned end is known.
     transmits : callable
         Told of how much of the time senders transmit; see `EnergyAccounting.set_transmit_share`.
     adaptation : RateAdaptation or None
@@ -233,7 +233,7 @@ def samplers_of(
     parts, random_access = (radio, channel, env, streams, ended), radio.mac.random_access
     by_packet = None
     if random_access or radio.fidelity == "packet":
-        by_packet = PacketLevelSampler(*parts, on_air, transmits, adaptation)
+        by_packet = PacketLevelSampler(*parts, on_air, goes_on, transmits, adaptation)
     one_by_one = by_packet if random_access else None
     if by_packet is not None and radio.fidelity == "packet":
         return Samplers(by_packet, one_by_one, None)

@@ -1,11 +1,10 @@
 """Flights played attempt by attempt: an event and a random draw for each.
 
 This is the literal model that `message_level` samples, and is there to be compared with it. Time on
-the air is counted when a flight has ended, or gets another share of it: a battery runs empty no
-earlier. An attempt has the rate that suits the conditions at its beginning, and fails with the
-probability of the worst that it meets, with the gains that the link and those of interferers have
-at its beginning; where senders come and go with which it divides a band, the rest of it takes
-another time.
+the air is counted attempt by attempt, to the end of the one that begins. An attempt has the rate
+that suits the conditions at its beginning, and fails with the probability of the worst that it
+meets, with the gains that the link and those of interferers have at its beginning; where senders
+come and go with which it divides a band, the rest of it takes another time.
 """
 
 from __future__ import annotations
@@ -78,6 +77,8 @@ class PacketLevelSampler:
         Called with (flight, leg) when a flight is over.
     on_air : OnAir
         Is told of each packet, under random access.
+    goes_on : callable
+        Called with a flight when another end of its attempt under way is known.
     transmits : callable
         See `EnergyAccounting.set_transmit_share`.
     adaptation : RateAdaptation or None
@@ -92,10 +93,12 @@ class PacketLevelSampler:
         streams: Streams,
         ended: Callable[[Flight, int], None],
         on_air: OnAir,
+        goes_on: Callable[[Flight], None],
         transmits: Transmits,
         adaptation: RateAdaptation | None = None,
     ) -> None:
-        self._adaptation, self._on_air, self._transmits = adaptation, on_air, transmits
+        self._adaptation, self._on_air = adaptation, on_air
+        self._goes_on, self._transmits = goes_on, transmits
         self._pausing: dict[Flight, int] = {}  # since when
         self._radio, self._channel = radio, channel
         self._env, self._streams, self._ended = env, streams, ended
@@ -176,8 +179,10 @@ class PacketLevelSampler:
         due_ns = at_ns
         if flight.turns is not None:
             due_ns = flight.begins_ns + flight.turns.elapsed_ns(at_ns - flight.begins_ns)
+        flight.ends_ns = round(due_ns)
+        self._goes_on(flight)
         self._env.call_after(
-            round(due_ns) - self._env.now, self._end_attempt, flight, flight.leg, at_ns
+            flight.ends_ns - self._env.now, self._end_attempt, flight, flight.leg, at_ns
         )
 
     def report(self, flight: Flight, reception: Reception, cut: bool) -> Report:
@@ -271,8 +276,9 @@ class PacketLevelSampler:
         self._plan_end(flight, at_ns)
 
     def _pause(self, flight: Flight, from_ns: int, to_ns: int) -> None:
-        """Let nothing be sent between two instants."""
-        flight.stretches = [*flight.stretches, (from_ns, to_ns, 0.0)]
+        """Let nothing be sent between two instants; what has been counted needs no stretches."""
+        uncounted = [one for one in flight.stretches if one[1] > flight.accounted_to_ns]
+        flight.stretches = [*uncounted, (from_ns, to_ns, 0.0)]
 
     def _resume(self, flight: Flight, leg: int, since_ns: int) -> None:
         """Go on after a block in which nothing could be sent, unless that has been done."""
