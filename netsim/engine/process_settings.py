@@ -24,7 +24,7 @@ _guard = threading.Lock()
 _under_way: list[bool] = []
 """Of each run that is being played, whether a GPU may round its factors (`[run] tf32`)."""
 _restored = ExitStack()
-"""What gives the process back the settings that it had before the first of the runs."""
+"""Gives the process back the settings that it had before the first of the runs."""
 _failed: list[bool] = []
 """Not empty: a run has failed since, and what its traceback held is not freed yet."""
 
