@@ -104,18 +104,15 @@ class RayWorkers:
             notices = self._ray.get(self._notices.take.remote(), timeout=10)
         except self._ray.exceptions.RayError:
             return  # the node that kept them is gone, and Ray starts another one
-        jobs = {str(job.folder): (task, job) for task, job in self._tasks.items()}
-        for key, kind, said in notices:
-            if key not in jobs:
+        tasks = {job.folder: task for task, job in self._tasks.items()}
+        for job, said in notices:
+            if job.folder not in tasks:
                 continue
-            task, job = jobs[key]
-            if kind == "started":
-                yield Started(job, **said)
-            elif kind == "progress":
-                yield Progress(job, **said)
-            elif job.folder not in self._pruned and not self._ask(job, Evaluation(**said)):
+            if not isinstance(said, Evaluation):
+                yield said
+            elif job.folder not in self._pruned and not self._ask(job, said):
                 self._pruned.add(job.folder)
-                self._ray.cancel(task)
+                self._ray.cancel(tasks[job.folder])
 
     def stop(self) -> Iterator[Report]:
         """Make all runs end; what ended on its own before that is among the reports."""
@@ -153,24 +150,14 @@ class Notices:
     """Keeps what runs say of themselves until the sweep fetches it; an actor of Ray's."""
 
     def __init__(self) -> None:
-        self._kept: list[tuple[str, str, dict[str, Any]]] = []
+        self._kept: list[tuple[Job, Report | Evaluation]] = []
 
-    def put(self, key: str, kind: str, said: dict[str, Any]) -> None:
-        """Keep a notice.
+    def put(self, job: Job, said: Report | Evaluation) -> None:
+        """Keep what a run of the sweep says."""
+        self._kept.append((job, said))
 
-        Parameters
-        ----------
-        key : str
-            Of the run: its folder in the sweep.
-        kind : str
-            `started`, `progress` or `evaluated`.
-        said : dict
-            The report's fields.
-        """
-        self._kept.append((key, kind, said))
-
-    def take(self) -> list[tuple[str, str, dict[str, Any]]]:
-        """All notices, which are then forgotten."""
+    def take(self) -> list[tuple[Job, Report | Evaluation]]:
+        """All that was kept, which is then forgotten."""
         taken, self._kept = self._kept, []
         return taken
 
@@ -205,17 +192,15 @@ def play_on_node(
     files : dict of str to bytes
         What was written, by name below the run's folder.
     """
-    key = str(job.folder)
 
     def tell(_: Job, virtual_s: float, horizon_s: float) -> None:
-        notices.put.remote(key, "progress", {"virtual_s": virtual_s, "horizon_s": horizon_s})
+        notices.put.remote(job, Progress(job, virtual_s, horizon_s))
 
     def ask(_: Job, evaluation: Evaluation) -> bool:
-        said = {"virtual_s": evaluation.virtual_s, "means": dict(evaluation.means)}
-        notices.put.remote(key, "evaluated", said)
+        notices.put.remote(job, evaluation)
         return True  # the sweep cancels a task that is to end
 
-    notices.put.remote(key, "started", {"pid": os.getpid(), "host": socket.gethostname()})
+    notices.put.remote(job, Started(job, os.getpid(), socket.gethostname()))
     if data is not None:
         os.environ[DATA_VARIABLE] = data
     cores.share(max(1, round(cores.available() / max(cpus, 1.0))))
@@ -227,7 +212,7 @@ def play_on_node(
             ray_cluster.write_files(own, files_of_it)
         here = replace(job, folder=folder, names=missing, components=components)
         outcome = play_job(here, tell, ask)
-        problem = outcome.problem.replace(str(folder), key)
+        problem = outcome.problem.replace(str(folder), str(job.folder))
         files = {
             str(path.relative_to(folder)): path.read_bytes()
             for path in sorted(folder.rglob("*"))

@@ -1,21 +1,17 @@
 """Temporary folders that do not outlive their process for long, however it ends.
 
-A process that is killed can't remove its folder. So each folder is locked (`flock`, which the
-system ends with the process), and whoever makes one first removes those that nobody holds.
+A process that is killed can't remove its folder. So each folder is locked (`folder_lock`), and
+whoever makes one first removes those whose process is gone.
 """
 
 import os
 import shutil
 import tempfile
-from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from weakref import finalize
 
-try:
-    import fcntl
-except ImportError:  # Windows: folders of killed processes stay
-    fcntl = None  # type: ignore[assignment]
+from netsim.recording import folder_lock
 
 
 class ScratchFolder:
@@ -31,15 +27,12 @@ class ScratchFolder:
 
     def __init__(self, purpose: str) -> None:
         prefix = f"netsim-{purpose}-"
-        for left in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
-            _remove_unless_held(left)
-        while True:
-            self.path = Path(tempfile.mkdtemp(prefix=prefix))
-            lock = _locked(self.path, wait=True)
-            if lock is None or self.path.is_dir():  # else it went before it was locked
-                break
-            os.close(lock)
-        self._end = finalize(self, _remove, self.path, lock, os.getpid())
+        for other in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+            if folder_lock.left_by(other) is not None and _is_own(other):
+                shutil.rmtree(other, ignore_errors=True)
+        self.path = Path(tempfile.mkdtemp(prefix=prefix))
+        folder_lock.acquire(self.path)
+        self._end = finalize(self, _remove, self.path, os.getpid())
 
     def remove(self) -> None:
         """Remove the folder with all that is in it; may be called again."""
@@ -57,41 +50,16 @@ class ScratchFolder:
         self.remove()
 
 
-def _locked(folder: Path, wait: bool) -> int | None:
-    """Lock a folder of this user; None if it is none, or no lock can be had.
-
-    Returns
-    -------
-    int or None
-        A descriptor, whose closing ends the lock.
-    """
-    if fcntl is None:
-        return None
+def _is_own(folder: Path) -> bool:
+    """Return whether a folder is of this user; where systems do not say, all are."""
     try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        return not hasattr(os, "getuid") or folder.lstat().st_uid == os.getuid()
     except OSError:
-        return None
-    try:
-        if os.fstat(descriptor).st_uid == os.getuid():
-            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            return descriptor
-    except OSError:  # somebody holds it, or the file system knows no such lock
-        pass
-    os.close(descriptor)
-    return None
+        return False
 
 
-def _remove_unless_held(folder: Path) -> None:
-    descriptor = _locked(folder, wait=False)
-    if descriptor is not None:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(descriptor)
-
-
-def _remove(folder: Path, lock: int | None, process: int) -> None:
+def _remove(folder: Path, process: int) -> None:
     if os.getpid() != process:
         return  # a fork of the process that made it
+    folder_lock.release(folder)
     shutil.rmtree(folder, ignore_errors=True)
-    if lock is not None:
-        with suppress(OSError):
-            os.close(lock)
