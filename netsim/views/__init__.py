@@ -366,12 +366,8 @@ class Shown:
     ) -> list[str]:
         """The meaning of what a figure draws around means.
 
-        Parameters
-        ----------
-        most_bands : int
-            Curves of a panel that have bands and thin lines.
-        of_more : (str, str), optional
-            Words of what more curves have in place of thin lines and bands; None: nothing.
+        Up to `most_bands` curves of a panel have bands and thin lines, more have what the words
+        `of_more` say; None: nothing.
         """
         found = []
         for mark, table in ((panel.mark, panel.table) for panel in self.panels):

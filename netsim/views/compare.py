@@ -79,7 +79,7 @@ def _differences(runs: Sequence[RunFolder], table: dict[str, Any]) -> list[Quant
 def table(
     folders: Sequence[Path], csv_path: Path | None = None, target: float | None = None
 ) -> Printed:
-    """Runs side by side, for the terminal and as CSV.
+    """Runs side by side, for the terminal and as CSV; below, what they were not made alike of.
 
     Parameters
     ----------
@@ -94,10 +94,6 @@ def table(
     ------
     ScenarioError
         If a folder has no summary, or a target is no value of what runs are judged by.
-
-    Notes
-    -----
-    Below the table stands what the runs were not made alike of: data, files, sources.
     """
     rows = rows_of(folders, target)
     text = printed(rows)

@@ -197,7 +197,9 @@ def _off(run: RunFolder, ends_s: Floats) -> list[list[int]]:
 
 
 def spring(nodes: int, a: Ints, b: Ints, rounds: int = 60) -> Floats:
-    """Positions in the unit square by attraction along links and repulsion (Fruchterman, Reingold).
+    """(N, 2) positions in the unit square by attraction along links and repulsion.
+
+    The layout is Fruchterman's and Reingold's, the same for the same links.
 
     Parameters
     ----------
@@ -206,11 +208,6 @@ def spring(nodes: int, a: Ints, b: Ints, rounds: int = 60) -> Floats:
         The ends of each link.
     rounds : int
         Steps of the layout, each shorter than the last.
-
-    Returns
-    -------
-    (N, 2) float64
-        The same for the same links.
     """
     angle = 2 * np.pi * np.arange(nodes) / max(nodes, 1)
     at = np.stack([np.cos(angle), np.sin(angle)], axis=1)

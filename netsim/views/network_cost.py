@@ -145,14 +145,9 @@ class NetworkCost:
 
 
 def worlds_of(folders: Sequence[Path], entries: Sequence[Mapping[str, Any]]) -> NetworkCost | None:
-    """Return the part of a scenario that was played in several worlds; None: nothing was.
+    """The part of a scenario that was played in several worlds; None: nothing was.
 
-    Parameters
-    ----------
-    folders : sequence of Path
-        One a `[[algorithm]]`, in order.
-    entries : sequence of mapping
-        The tables `[[algorithm]]`.
+    Folders and tables are of each `[[algorithm]]`, in order.
     """
     if not any(entry.get("set") for entry in entries):
         return None

@@ -44,6 +44,8 @@ def gather(
 ) -> Shown | None:
     """Gather one panel per measure, and of a search one panel per key that it drew.
 
+    None where nothing is swept, or nothing was measured.
+
     Parameters
     ----------
     lines : sequence of PointResult
@@ -54,11 +56,6 @@ def gather(
         The algorithm or point to which differences are drawn; empty: none are.
     is_search : bool
         Whether points are trials.
-
-    Returns
-    -------
-    Shown or None
-        None where nothing is swept, or nothing was measured.
     """
     key = swept_key([line.values for line in lines])
     shown = [name for name in show if any(name in line.estimates for line in lines)]

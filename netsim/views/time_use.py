@@ -102,7 +102,7 @@ def worked_out(run: RunFolder) -> dict[str, Floats]:
 
 
 def union(node: NDArray[Any], begin: Floats, end: Floats, end_s: float) -> Spans:
-    """Stretches of time without overlap that cover the same.
+    """Stretches of time without overlap that cover the same, by node and time.
 
     Parameters
     ----------
@@ -111,11 +111,6 @@ def union(node: NDArray[Any], begin: Floats, end: Floats, end_s: float) -> Spans
         [s]
     end_s : float
         Where time ends [s].
-
-    Returns
-    -------
-    tuple of arrays
-        Node, begin and end of each, by node and time.
     """
     node = np.asarray(node, dtype=np.int64)
     begin, end = np.clip(begin, 0.0, end_s), np.clip(end, 0.0, end_s)

@@ -47,7 +47,9 @@ def of_run(run: RunFolder) -> Shown | None:
 def last_weights(
     graph: Rows, nodes: int, block: int = 1
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The weights last logged, averaged over blocks of nodes.
+    """The weights last logged, averaged over blocks of nodes: of peers (M, M), and own ones (M,).
+
+    A row is a node, a column the peer that it weighs; NaN where no weight was logged.
 
     Parameters
     ----------
@@ -55,13 +57,6 @@ def last_weights(
         Columns `t_s node peer weight`, by time. A pair's weight is the one logged last: a node
         that hears few peers at a time still shows what it thinks of all of them.
     nodes, block : int
-
-    Returns
-    -------
-    peers : numpy.ndarray, shape (M, M)
-        Row: the node; column: the peer it weighs. NaN where no weight was logged.
-    own : numpy.ndarray, shape (M,)
-        The weights that nodes give to themselves; NaN where none was logged.
     """
     last = last_logged(graph, nodes)
     node, peer, weight = (graph[name][last] for name in ("node", "peer", "weight"))

@@ -133,7 +133,7 @@ def test_the_short_table_is_in_the_units_of_the_axes(played):
 def test_an_axis_of_equal_values_has_ticks_that_a_person_reads(value):
     figure = Figure()
     axes = figure.add_subplot()
-    plot_axes.value_axis(axes, "delay [s]", np.full(3, value))
+    plot_axes.value_axis(axes, np.full(3, value))
     low, high = axes.get_ylim()
     assert low <= value <= high
     assert high - low >= max(0.009 * abs(value), 0.01)

@@ -139,20 +139,10 @@ class Evidence:
         self._shown = []
 
     def shown(self, code: str, value: Any) -> Any:
-        """A number of a finding, and how to get it again.
+        """Return a number of a finding, one of numpy as Python's, and keep how to get it again.
 
-        Parameters
-        ----------
-        code : str
-            A line of Python over the names that `loading` makes, for the user to read: it is
-            never executed.
-        value : object
-            What it gives.
-
-        Returns
-        -------
-        object
-            The value; a number of numpy as one of Python.
+        `code` is a line of Python over the names that `loading` makes, for the user to read: it is
+        never executed.
         """
         value = value.item() if hasattr(value, "item") and not hasattr(value, "index") else value
         self._shown.append(Query(code, value))

@@ -210,19 +210,9 @@ def require_possible(target: float | None, main: MainMetric) -> None:
 def time_to_target(folder: Path, target: float | None) -> Row:
     """Return the first time at which a run's mean main metric reached a target, and its cost.
 
-    Parameters
-    ----------
-    folder : Path
-        A run folder.
-    target : float or None
-        Of an accuracy a share; None asks for nothing.
-
-    Returns
-    -------
-    dict
-        `time_to_target_s`; `megabytes_to_target` and `airtime_to_target_s`, what the whole network
-        had transmitted by then; all None if it never did, the last two also where a run folder
-        is too old to tell. `target_reached`: 1 or 0. Empty where nothing was measured.
+    `time_to_target_s`; `megabytes_to_target` and `airtime_to_target_s`, what the whole network had
+    transmitted by then; all None if it never did, the last two also where a run folder is too old
+    to tell. `target_reached`: 1 or 0. Empty where nothing was measured, or no target was given.
     """
     if target is None:
         return {}
@@ -249,28 +239,15 @@ def time_to_target(folder: Path, target: float | None) -> Row:
 
 
 def lead(folder: Path, other: Path) -> Row:
-    """The lead of a run at its end over another one, at equal local steps.
+    """The lead of a run at its end over another one of its seed, at equal local steps.
 
     Each node's value at the end is compared with the same node's in the other run after as many
     local steps. Between two evaluations the other's value is interpolated linearly; after the
     node's last step there it is its last value.
 
-    Parameters
-    ----------
-    folder, other : Path
-        Run folders of one seed.
-
-    Returns
-    -------
-    dict
-        `lead`, where the main metric is accuracy, else `main_metric_lead`: the mean over nodes,
-        positive where the first run is better. Empty where one of both has no such numbers, or
-        they have measured other nodes.
-
-    Raises
-    ------
-    ScenarioError
-        If a folder's metrics are no table of a run.
+    Returned is `lead`, where the main metric is accuracy, else `main_metric_lead`: the mean over
+    nodes, positive where the first run is better. It is empty where one of both has no such
+    numbers, or they have measured other nodes.
     """
     main = MainMetric.of(run_folder.summary(folder))
     columns = ("t_s", "node", "metric", "stage", "value", "steps")

@@ -125,18 +125,13 @@ def _line(label: str, x: Floats, t_s: Floats, seeds: Sequence[_Seed], band: Band
 
 
 def half_width(means: Floats, stds: Floats, band: Band) -> Floats | None:
-    """Half the width of a band.
+    """Half the width of a band, (T,); None where there is none: over one seed.
 
     Parameters
     ----------
     means, stds : (S, T) array
         Mean and standard deviation over nodes, of each seed.
     band : {"interval", "std", "nodes", "none"}
-
-    Returns
-    -------
-    (T,) array or None
-        None where there is none: over one seed.
     """
     seeds = len(means)
     if band == "nodes":
@@ -152,9 +147,8 @@ def worst(label: str, run: RunFolder, metric: str, against: str) -> Line:
 
     Parameters
     ----------
-    label : str
+    label, metric : str
     run : RunFolder
-    metric : str
     against : {"time", "megabytes", "airtime"}
     """
     found = measured.curve(run.measured, metric, run.main)

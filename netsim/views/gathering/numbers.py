@@ -13,12 +13,7 @@ from netsim.views import Row, Table
 def rounded_list(values: ArrayLike, digits: int = 4) -> list[Any]:
     """Numbers for JSON, rounded to so many significant digits; None where they are not finite.
 
-    Parameters
-    ----------
-    values : array or sequence
-        Of any shape; lists in lists come of more than one axis.
-    digits : int
-        Whole numbers keep all of theirs.
+    An array of several axes becomes lists in lists; whole numbers keep all of their digits.
     """
     array = np.asarray(values)
     if array.dtype.kind in "iub":

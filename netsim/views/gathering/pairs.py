@@ -54,10 +54,6 @@ def tidy(
     block : int
     **cells : (M, M) array
         By column; NaN where there is none.
-
-    Returns
-    -------
-    dict of str to array
     """
     known = np.any([np.isfinite(one) for one in cells.values()], axis=0)
     i, j = np.nonzero(known)

@@ -99,13 +99,7 @@ def reference(found: dict[str, list[RunFolder]], named: str) -> str:
 def pairs(
     mine: Sequence[RunFolder], theirs: Sequence[RunFolder]
 ) -> list[tuple[RunFolder, RunFolder]]:
-    """Runs of equal seeds.
-
-    Raises
-    ------
-    ScenarioError
-        If there are none.
-    """
+    """Runs of equal seeds, of which there must be some."""
     by_seed = {run.seed: run for run in theirs}
     found = [(run, by_seed[run.seed]) for run in mine if run.seed in by_seed]
     if not found:

@@ -142,11 +142,6 @@ def point_names(points: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
     Points keep their labels where two would be called the same, or one of them in more than
     `_LONGEST` characters, as in a search of many keys.
-
-    Parameters
-    ----------
-    points : mapping of str to mapping
-        The swept keys and their values, by label.
     """
     parts: dict[str, list[str]] = {label: [] for label in points}
     for key in dict.fromkeys(key for values in points.values() for key in values):

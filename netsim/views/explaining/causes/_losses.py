@@ -10,7 +10,7 @@ _CONCENTRATED, _MORE = 0.8, 1.5
 
 
 def lost_to(run: Evidence, outcome: str, name: str, why: str, more: str = "") -> list[Finding]:
-    """The finding that messages were lost to a cause.
+    """The finding that messages were lost to a cause; none if no message was.
 
     Parameters
     ----------
@@ -23,11 +23,6 @@ def lost_to(run: Evidence, outcome: str, name: str, why: str, more: str = "") ->
         Ends it.
     more : str
         A further sentence.
-
-    Returns
-    -------
-    list of Finding
-        Empty if none was lost to it.
     """
     ended_so = run.messages.outcome == outcome
     if not ended_so.any():

@@ -31,17 +31,8 @@ def plain_ticks(axis: Axis) -> None:
     axis.set_major_formatter(FuncFormatter(lambda v, _: tick_text(v)))
 
 
-def share_axis(axes: Axes, label: str, drawn: NDArray[np.float64]) -> None:
-    """Percent on a vertical axis around what is drawn, never beyond 0 and 100.
-
-    Parameters
-    ----------
-    axes : Axes
-    label : str
-    drawn : array
-        All that is drawn, as shares in [0, 1]; NaN is left out.
-    """
-    axes.set_ylabel(label)
+def share_axis(axes: Axes, drawn: NDArray[np.float64]) -> None:
+    """Percent on a vertical axis around some shares, NaN left out, never beyond 0 and 100."""
     there = drawn[~np.isnan(drawn)]
     low, high = (float(there.min()), float(there.max())) if len(there) else (0.0, 1.0)
     margin = max(0.06 * (high - low), 0.01)
@@ -51,17 +42,8 @@ def share_axis(axes: Axes, label: str, drawn: NDArray[np.float64]) -> None:
     lines_across(axes)
 
 
-def value_axis(axes: Axes, label: str, drawn: NDArray[np.float64]) -> None:
-    """Plain numbers on a vertical axis around what is drawn; logarithmic over decades.
-
-    Parameters
-    ----------
-    axes : Axes
-    label : str
-    drawn : array
-        All that is drawn; what is not finite is left out.
-    """
-    axes.set_ylabel(label)
+def value_axis(axes: Axes, drawn: NDArray[np.float64]) -> None:
+    """Plain numbers on a vertical axis around what is finite of them; logarithmic over decades."""
     drawn = drawn[np.isfinite(drawn)]
     lines_across(axes)
     if not len(drawn):
@@ -89,17 +71,8 @@ def without_formulas(axis: Axis) -> None:
     axis.set_minor_formatter(_PlainLog(minor_thresholds=(1, 0.4)))
 
 
-def number_axis(axes: Axes, label: str, end: float) -> None:
-    """Plain numbers on a horizontal axis from zero.
-
-    Parameters
-    ----------
-    axes : Axes
-    label : str
-    end : float
-        The largest number drawn.
-    """
-    axes.set_xlabel(label)
+def number_axis(axes: Axes, end: float) -> None:
+    """Plain numbers on a horizontal axis, from zero to the largest number drawn."""
     axes.set_xlim(0, 1.015 * end if end > 0 else 1)
     plain_ticks(axes.xaxis)
 
@@ -109,19 +82,16 @@ def tick_text(x: float) -> str:
     return f"{x:,.0f}" if abs(x) >= 10_000 else f"{x:g}"
 
 
-def difference_axis(axes: Axes, label: str, drawn: NDArray[np.float64], in_percent: bool) -> None:
-    """Differences on a vertical axis around what is drawn and zero, which has a line.
+def difference_axis(axes: Axes, drawn: NDArray[np.float64], in_percent: bool) -> None:
+    """Differences on a vertical axis around what is drawn and finite, and zero, which has a line.
 
     Parameters
     ----------
     axes : Axes
-    label : str
     drawn : array
-        All that is drawn; what is not finite is left out.
     in_percent : bool
         Whether ticks are a hundred times the values: points of percent.
     """
-    axes.set_ylabel(label)
     axes.axhline(0.0, color=FAINT, linewidth=0.8, zorder=1)
     lines_across(axes)
     drawn = np.append(drawn[np.isfinite(drawn)], 0.0)

@@ -36,7 +36,7 @@ def output_paths(path: Path, with_table: bool) -> list[Path]:
 
 
 def write(drawn: Drawn, path: Path, form: str, with_table: bool) -> list[Path]:
-    """Write a figure and its numbers beside it.
+    """Write a figure and its numbers beside it, and return the files, the figure first.
 
     Parameters
     ----------
@@ -46,11 +46,6 @@ def write(drawn: Drawn, path: Path, form: str, with_table: bool) -> list[Path]:
     form : {"pdf", "svg", "png"}
     with_table : bool
         Whether also the short table, as Markdown.
-
-    Returns
-    -------
-    list of Path
-        What was written.
 
     Raises
     ------

@@ -323,13 +323,15 @@ def _lines(
     if is_distribution:
         _distribution_axes(mark, on)
         return
+    on.set_xlabel(mark.x.title)
+    on.set_ylabel(mark.y.title)
     if mark.axis == "difference":
-        plot_axes.difference_axis(on, mark.y.title, values, mark.y.unit == "pp")
+        plot_axes.difference_axis(on, values, mark.y.unit == "pp")
     elif mark.axis == "share":
-        plot_axes.share_axis(on, mark.y.title, values)
+        plot_axes.share_axis(on, values)
     else:
-        plot_axes.value_axis(on, mark.y.title, values)
-    plot_axes.number_axis(on, mark.x.title, end)
+        plot_axes.value_axis(on, values)
+    plot_axes.number_axis(on, end)
 
 
 def _band(
@@ -443,8 +445,9 @@ def _vertical(mark: Response, on: Axes, table: Table, half: Floats) -> None:
     bars = np.nan_to_num(half)
     lows = np.concatenate([means - bars, seeds])
     highs = np.concatenate([means + bars, seeds])
+    on.set_ylabel(mark.y.title)
     if mark.is_difference:
-        plot_axes.difference_axis(on, mark.y.title, np.concatenate([lows, highs]), False)
+        plot_axes.difference_axis(on, np.concatenate([lows, highs]), False)
         return
     if mark.y.unit != "%" and means.min() > 0 and means.max() >= plot_axes.DECADES * means.min():
         on.set_yscale("log")
@@ -462,7 +465,6 @@ def _vertical(mark: Response, on: Axes, table: Table, half: Floats) -> None:
             high = min(high, 100.0 + 0.02 * (100.0 - low))
         on.set_ylim(low, high)
         on.yaxis.set_major_formatter(FuncFormatter(lambda y, _: plot_axes.tick_text(y)))
-    on.set_ylabel(mark.y.title)
     plot_axes.lines_across(on)
 
 
