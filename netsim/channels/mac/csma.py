@@ -174,7 +174,13 @@ class Csma(Mac):
         return _medium(self, contenders)
 
     def sender(
-        self, frame_s: float, rate_bps: float, bits: int, limit: int | None, error: float
+        self,
+        frame_s: float,
+        rate_bps: float,
+        bits: int,
+        limit: int | None,
+        error: float,
+        heard: bool = True,
     ) -> Sender:
         """A sender whose packets are acknowledged.
 
@@ -190,9 +196,14 @@ class Csma(Mac):
             Attempts at a packet; None: any number.
         error : float
             Probability that an attempt is lost without other senders.
+        heard : bool
+            Whether its receiver listens; if not, every attempt is lost, with RTS that of the RTS.
         """
         rts = self.rts_threshold_bits is not None and bits > self.rts_threshold_bits
-        return Sender(frame_s, self.acknowledgement_s(rate_bps), rts, limit, error)
+        if rts and not heard:
+            return Sender(self.rts_s, self.cts_s, False, limit, 1.0, frame_s)
+        ack_s = self.acknowledgement_s(rate_bps)
+        return Sender(frame_s, ack_s, rts, limit, error if heard else 1.0)
 
     def exchange_s(self, sender: Sender) -> float:
         """Time of an exchange that succeeds, without the gap and the backoff before it [s]."""

@@ -48,7 +48,6 @@ from netsim.links.radio.mac import channel_access
 from netsim.links.radio.mac.admission import QueuedMessage, RadioQueue, Receivers
 from netsim.links.radio.mac.allocation import Allocation, require_cells
 from netsim.links.radio.mac.cells import Cells
-from netsim.links.radio.mac.changing_contention import ChangingContention
 from netsim.links.radio.mac.contention import Contention
 from netsim.links.radio.mac.flight import Flight, Reception
 from netsim.links.radio.mac.interference import Interference
@@ -123,7 +122,7 @@ class RadioLink(PhysicalLink):
         self._adaptation: RateAdaptation | None = None
         self._relaying: Relaying | None = None
         self._interference: Interference | Cells | None = None
-        self._look_planned = False
+        self._look_ns: int | None = None  # when contention is looked at again
         self._packets_on_air = OnAir()
         self._ending = 0  # how many flights are being ended
         self._flights: dict[Flight, None] = {}  # on the air, in order of their start
@@ -453,11 +452,11 @@ class RadioLink(PhysicalLink):
                 flight.sampler.change(flight, worse)
                 if planned:
                     self._accounting.count_airtime(flight, flight.ends_ns)
-        if isinstance(interference, ChangingContention) and not self._look_planned:
-            at_ns = interference.next_look_ns(self.env.now) if self._flights else None
-            if at_ns is not None:
-                self._look_planned = True
-                self.env.call_after(at_ns - self.env.now, self._look_again)
+        if isinstance(interference, Contention) and self._flights:
+            at_ns = interference.next_look_ns(self.env.now)
+            if at_ns is not None and (self._look_ns is None or at_ns < self._look_ns):
+                self._look_ns = at_ns
+                self.env.call_after(at_ns - self.env.now, self._look_again, at_ns)
 
     def _join_in_slot(self, flight: Flight, _: object) -> None:
         """Let a flight that has waited for its slot interfere, if it has not ended."""
@@ -466,12 +465,13 @@ class RadioLink(PhysicalLink):
             interference.join_late(flight, self._flights, self.env.now)
             self._settle(interference)
 
-    def _look_again(self) -> None:
-        """Let links that have changed matter for those on the air."""
-        self._look_planned, contention = False, self._interference
-        if isinstance(contention, ChangingContention):
-            contention.look_again(self.env.now)
-            self._settle(contention)
+    def _look_again(self, at_ns: int) -> None:
+        """Let what has changed matter for those on the air, unless that was planned earlier."""
+        if at_ns == self._look_ns:
+            self._look_ns, contention = None, self._interference
+            if isinstance(contention, Contention):
+                contention.look_again(self.env.now)
+                self._settle(contention)
 
     # -- 4. outcome ------------------------------------------------------------------------------
 

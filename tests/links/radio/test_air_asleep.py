@@ -48,6 +48,60 @@ def test_phases_are_drawn_by_node_or_aligned():
     assert rhythms([NoSleep(), DutyCycle(awake_fraction=1.0)], Streams(0)) == ()
 
 
+# -- backoffs -----------------------------------------------------------------------------------
+
+TRIES = 150
+
+
+def csma(**keys):
+    """Packets of 1 ms under 802.11's DCF, RTS of 52 us."""
+    return {"mac": {"kind": "csma"} | keys, "fading": {"kind": "none"}, "ttl_s": 1e3}
+
+
+@FIDELITIES
+@pytest.mark.parametrize("rts", [False, True])
+def test_backoffs_grow_where_nobody_listens(ether, fidelity, rts):
+    """Seven frames to a node that is off, each followed by 45 us in which no answer comes.
+
+    Six follow a DIFS and a backoff: its windows of 16, 32, ..., 1,024 and again 1,024 slots take
+    turns, as the station's counter has one more failure than the packet's, 190.5 slots in the mean.
+    """
+    mac = csma(**({"rts_threshold_bits": 0} if rts else {}))
+    e = ether({"fidelity": fidelity} | mac, nodes=2)
+    e.off.add(1)
+    for k in range(TRIES):
+        e.send(0, 1, PACKET, at_ns=100 * MS * k)
+    ended = e.run()
+    assert {(one.outcome, one.attempts) for one in ended} == {("off", 7)}
+    frames_ns, waits_ns = 7 * (0.052 * MS if rts else MS), 7 * 45_000 + 6 * (34_000 + 190.5 * 9_000)
+    took_ns = np.mean([one.at_ns - one.sent_ns for one in ended])
+    assert took_ns == pytest.approx(frames_ns + waits_ns, rel=0.07)
+    if rts and fidelity == "message":  # frames count packets alone
+        assert sum(e.recorder.transmitted) == pytest.approx(TRIES * 7 * 0.052 * PACKET, rel=0.01)
+
+
+@FIDELITIES
+@pytest.mark.parametrize("others", [0, 2])
+def test_a_sender_to_a_radio_that_sleeps_backs_off(ether, fidelity, others):
+    """For 1 s: some 6 attempts while windows grow, then one every 4.6 ms of backoff and 1.1 ms.
+
+    With two others that do the same, who hear each other, a packet of theirs may come between.
+    """
+    sleeper = Rhythm(2 * S, S, S)
+    count = 2 * (1 + others)
+    rhythms = tuple([None, sleeper] * (1 + others))
+    keys = {"fidelity": fidelity, "arq": {"kind": "unlimited"}} | csma()
+    e = ether(keys, nodes=count, rhythms=rhythms)
+    for k in range(20):
+        for node in range(0, count, 2):
+            e.send(node, node + 1, PACKET, at_ns=2 * S * k)
+    ended = e.run()
+    assert {one.outcome for one in ended} == {"delivered"}
+    attempts = np.mean([one.attempts for one in ended])
+    assert attempts == pytest.approx(6 + 1000 / (4.6 + 1.1 * (1 + others)), rel=0.08)
+    assert np.mean([one.at_ns - one.sent_ns for one in ended]) == pytest.approx(1.003 * S, rel=5e-3)
+
+
 # -- unicasts -----------------------------------------------------------------------------------
 
 

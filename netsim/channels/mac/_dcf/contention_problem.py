@@ -43,6 +43,8 @@ class Sender(NamedTuple):
         Attempts at a packet; None: any number.
     error : float
         e: probability that an attempt is lost without other senders.
+    unsent_s : float or None
+        Time of the packet where nobody answers its RTS, which is the frame then; None: it is sent.
     """
 
     frame_s: float
@@ -50,6 +52,12 @@ class Sender(NamedTuple):
     rts: bool
     limit: int | None
     error: float
+    unsent_s: float | None = None
+
+    @property
+    def packet_s(self) -> float:
+        """Time of the packet, be it sent or not [s]."""
+        return self.frame_s if self.unsent_s is None else self.unsent_s
 
 
 def exchange_s(mac: Timing, sender: Sender) -> float:
@@ -155,3 +163,16 @@ class Access(NamedTuple):
     meets: tuple[float, ...] = ()
     settled: bool = True
     late: float | None = None
+
+    def losses_with(self, loss: float) -> tuple[float, ...] | None:
+        """Losses of first, second, ... attempts at a packet; None: they are not known.
+
+        Parameters
+        ----------
+        loss : float
+            Their mean, to these senders and to others beside them.
+        """
+        if self.by_attempt is None or self.losses[0] >= 1.0:
+            return None
+        spared = (1.0 - loss) / (1.0 - self.losses[0])  # by those beside the problem's
+        return tuple([1.0 - (1.0 - one) * spared for one in self.by_attempt])

@@ -29,6 +29,10 @@ class ChangingContention(Contention):
     """
 
     def next_look_ns(self, now_ns: int) -> int | None:
+        found = self._links_change_ns(now_ns), super().next_look_ns(now_ns)
+        return min([at_ns for at_ns in found if at_ns is not None], default=None)
+
+    def _links_change_ns(self, now_ns: int) -> int | None:
         """Return the next time [ns] at which links of those on the air may change; None: never."""
         at_ns = self._channel.step_ends_ns(now_ns)
         lasts_ns = self._channel.fading_lasts_ns
@@ -45,6 +49,7 @@ class ChangingContention(Contention):
 
     def look_again(self, now_ns: int) -> None:
         """Find anew who hears whom and who spoils whose packets."""
+        super().look_again(now_ns)
         flights = list(self._on_air)
         self._unsolved |= self._on_air
         silent = [flight for flight in flights if not self._has_rate(flight, now_ns)]

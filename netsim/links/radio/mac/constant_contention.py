@@ -72,7 +72,8 @@ class ConstantContention(Contention):
         self._burst: dict[Flight, Sequence[float]] = {}  # what several senders at once do to each
         # see `_not_captured`
         self._captures: dict[Flight, dict[tuple[Reception, Flight], float]] = {}
-        self._senders: dict[Flight, tuple[float, Sender]] = {}  # with the losses of `_burst`
+        # with the losses of `_burst`, and whether the receiver sleeps
+        self._senders: dict[Flight, tuple[tuple[float, bool], Sender]] = {}
         self._curves: dict[Reception, tuple[Curve, Curve]] = {}
 
     def goes_on_from(self, before: Interference) -> bool:
@@ -234,9 +235,10 @@ class ConstantContention(Contention):
     def _sender(self, flight: Flight, now_ns: int) -> Sender:
         if self._channel.fades or not flight.receptions:
             return super()._sender(flight, now_ns)
-        lost, known = self._burst[flight][0], self._senders.get(flight)
-        if known is None or known[0] != lost:
-            known = self._senders[flight] = lost, super()._sender(flight, now_ns)
+        key = self._burst[flight][0], flight in self._asleep
+        known = self._senders.get(flight)
+        if known is None or known[0] != key:
+            known = self._senders[flight] = key, super()._sender(flight, now_ns)
         return known[1]
 
     def _in_order(self, which: Flags) -> list[Flight]:

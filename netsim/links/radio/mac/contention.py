@@ -32,6 +32,7 @@ from netsim.channels.mac.csma import (
 )
 from netsim.links.radio.mac.flight import Flight, Reception, sending_rate_bps
 from netsim.links.radio.mac.interference import Changed, Interference, in_order
+from netsim.links.radio.mac.received_powers import count_stronger_pairs
 from netsim.links.radio.phy.channel import RadioChannel
 from netsim.links.radio.table import Radio
 from netsim.recording.run_warnings import RunWarnings
@@ -74,8 +75,8 @@ class Contention(Interference):
         listens: bool = False,
     ) -> None:
         assert isinstance(radio.mac, Csma)
-        by_snr = radio.arq.combines or radio.rate.adapts
-        super().__init__(radio.mac, channel, nodes, distance_m, by_snr)
+        arq, rate = radio.arq, radio.rate
+        super().__init__(radio.mac, channel, nodes, distance_m, arq.combines or rate.adapts)
         self._radio, self._csma, self._warnings = radio, radio.mac, warnings
         self._listens, self._all = listens, np.arange(nodes)
         # By senders and powers; see `_not_found`.
@@ -90,6 +91,7 @@ class Contention(Interference):
         self._found: dict[Flight, tuple[Sender, Access]] = {}  # of those on the air
         self._on_air: dict[Flight, None] = {}
         self._silent: dict[Flight, None] = {}  # of those, whose links have no rate now
+        self._asleep: dict[Flight, int] = {}  # of those, when their receivers wake
         self._unsolved: dict[Flight, None] = {}
         self._spoilt: dict[Flight, None] = {}  # those whose attempt under way another one overlaps
         self._keeping: dict[Flight, None] = {}  # those whose attempt under way keeps its fate
@@ -103,6 +105,7 @@ class Contention(Interference):
         self._found, self._unsolved, self._spoilt = before._found, before._unsolved, before._spoilt
         self._on_air, self._silent, self._keeping = before._on_air, before._silent, before._keeping
         self._ended_ns, self._last_ends = before._ended_ns, before._last_ends
+        self._asleep = before._asleep
         return True
 
     def join(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> None:
@@ -113,6 +116,8 @@ class Contention(Interference):
             reception.hidden = {}
         self._find_contenders(flight, others, now_ns)
         self._on_air[flight] = None
+        if not flight.broadcast and (wakes_ns := flight.receptions[0].wakes_ns) > now_ns:
+            self._asleep[flight] = wakes_ns
         self._solve(flight, now_ns)
         if flight not in self._silent and self._ended_ns.get(flight.src) != now_ns:
             self._spoilt |= dict.fromkeys(self._overlap_now(flight))
@@ -150,9 +155,8 @@ class Contention(Interference):
             self._last_ends.append((flight.ends_ns, flight.src))
         self.remove(flight, others)
         of = self._on_air, self._silent, self._unsolved, self._spoilt, self._keeping, self._touched
-        for held in of:
+        for held in (*of, self._found, self._asleep):
             held.pop(flight, None)
-        self._found.pop(flight, None)
         for other in flight.contenders:
             del other.contenders[flight]
         for other in flight.hidden:
@@ -174,6 +178,16 @@ class Contention(Interference):
         keeping = [one for one in at_once if one in self._keeping and one not in self._spoilt]
         self._spoilt, self._keeping = {}, {}
         return Changed([one for one in at_once if one not in keeping], after + keeping)
+
+    def next_look_ns(self, now_ns: int) -> int | None:
+        """Return the next time [ns] at which what is on the air may change; None: never."""
+        return min(self._asleep.values(), default=None)
+
+    def look_again(self, now_ns: int) -> None:
+        """Find anew what follows from receivers that are awake from now on."""
+        for flight in [one for one, wakes_ns in self._asleep.items() if wakes_ns <= now_ns]:
+            del self._asleep[flight]
+            self._unsolved[flight] = None
 
     def hear_each_other(self, one: int, other: int, now_ns: int) -> bool:
         """Return whether two nodes sense each other's carrier.
@@ -210,8 +224,7 @@ class Contention(Interference):
         loudness = self._channel.snr(flight.src, receiver, now_ns) * flight.power_now
         if loudness == 0.0:
             return None
-        noticed = self._notices(receiver, flight, loudness, now_ns)
-        later = 1.0
+        noticed, later = self._notices(receiver, flight, loudness, now_ns), 1.0
         if self._csma.capture or not noticed:
             later = self._lost_to(at, reception, loudness, now_ns)
         earlier = 1.0 if noticed else later
@@ -310,7 +323,7 @@ class Contention(Interference):
         if contenders and wait_s > 0.0:
             return ()
         sender, _ = self._found[flight]
-        flight.at_once_frame_ns = sender.frame_s * NS_PER_S
+        flight.at_once_frame_ns = sender.packet_s * NS_PER_S
         flight.at_once_ends_ns = now_ns + round((wait_s + mac.exchange_s(sender)) * NS_PER_S)
         for one, other in [(a, b) for o in contenders for a, b in ((flight, o), (o, flight))]:
             for reception in one.receptions:
@@ -389,11 +402,11 @@ class Contention(Interference):
             nodes, powers = (np.array(of) for of in zip(*others, strict=True))
             loud = np.sort(self._channel.loudness.at_all(flight.src, nodes, now_ns) * powers)
             preamble = PREAMBLE_SNR * (self._noise + loud)
-            found, decoded = _count_stronger_pairs(loud, preamble), 0
+            found, decoded = count_stronger_pairs(loud, preamble), 0
             if mac.capture:
                 _, rate_bps = self._snr_and_rate(flight, now_ns)
                 needed = self._half(flight.packet_bits, rate_bps)
-                decoded = _count_stronger_pairs(loud, np.maximum(preamble, needed * (1.0 + loud)))
+                decoded = count_stronger_pairs(loud, np.maximum(preamble, needed * (1.0 + loud)))
             answer_s = mac.sifs_s + (sender.ack_s or 0.0)
             longer = decoded + (found - decoded if eifs_s else 0)
             total_s = decoded * answer_s + (found - decoded) * eifs_s
@@ -431,11 +444,11 @@ class Contention(Interference):
         snr, rate_bps = self._snr_and_rate(flight, now_ns)
         if not flight.broadcast and rate_bps > 0.0:
             error = self._lost_anyway(flight, snr, rate_bps)
-        frame_s = self._frame_s(flight, rate_bps)
-        arq = self._radio.arq
+        frame_s, arq = self._frame_s(flight, rate_bps), self._radio.arq
         if flight.broadcast or not arq.acknowledged:
             return Sender(frame_s, None, False, 1, error)
-        return self._csma.sender(frame_s, rate_bps, flight.packet_bits, arq.limit, error)
+        heard = flight not in self._asleep and flight.receptions[0].unreachable is None
+        return self._csma.sender(frame_s, rate_bps, flight.packet_bits, arq.limit, error, heard)
 
     def _snr_and_rate(self, flight: Flight, now_ns: int) -> tuple[float, float]:
         """SNR at its first receiver, linear, and rate [bit/s] of a flight.
@@ -507,7 +520,7 @@ class Contention(Interference):
     def _set_medium(self, flight: Flight) -> bool:
         """Set the medium of a flight and its receptions; return whether it has changed."""
         sender, access = self._found[flight]
-        old, frame_ns = flight.medium, sender.frame_s * NS_PER_S
+        old, frame_ns = flight.medium, sender.packet_s * NS_PER_S
         losses = self._in_all(flight, access.losses)
         attempt_ns = access.attempt_s * NS_PER_S
         wait_ns = max(0.0, attempt_ns - frame_ns)
@@ -519,8 +532,8 @@ class Contention(Interference):
             differs = differs or abs(loss - reception.medium.collision) > SAME
         if not differs:
             return False
-        sent, most = access.sent_s / sender.frame_s if frame_ns else 1.0, max(losses)
-        by_attempt = _losses_by_attempt(access, losses[0])
+        sent, most = access.sent_s / sender.packet_s if frame_ns else 1.0, max(losses)
+        by_attempt = access.losses_with(losses[0])
         medium = flight.medium = Medium(part, wait_ns, most, sent, by_attempt=by_attempt)
         if self._listens:
             self._count_heard(flight)
@@ -584,16 +597,3 @@ def _hidden_senders(flight: Flight, index: Mapping[Flight, int]) -> tuple[tuple[
             for reception in flight.receptions
         ]
     )
-
-
-def _count_stronger_pairs(loud: NDArray[np.float64], needed: NDArray[np.float64]) -> int:
-    """Count pairs of powers over noise of which one suffices beside the other."""
-    return int((loud.size - np.searchsorted(loud, needed)).sum())
-
-
-def _losses_by_attempt(access: Access, loss: float) -> tuple[float, ...] | None:
-    """Losses of first, second, ... attempts at a packet; `loss`: their mean, to all others."""
-    if access.by_attempt is None or access.losses[0] >= 1.0:
-        return None
-    spared = (1.0 - loss) / (1.0 - access.losses[0])  # by those beside the problem's
-    return tuple([1.0 - (1.0 - one) * spared for one in access.by_attempt])

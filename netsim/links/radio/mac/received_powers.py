@@ -244,3 +244,8 @@ class ReceivedPowers:
         wider = ((0, more_rows), (0, more_columns))
         self.heard = np.pad(self.heard, ((0, 0), *wider))
         self.spared = np.pad(self.spared, wider)
+
+
+def count_stronger_pairs(loud: Floats, needed: Floats) -> int:
+    """Count pairs of powers over noise of which one suffices beside the other."""
+    return int((loud.size - np.searchsorted(loud, needed)).sum())
