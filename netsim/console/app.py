@@ -6,7 +6,7 @@ import os
 import pkgutil
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Annotated, Any
 
@@ -22,12 +22,23 @@ _EMPTY = re.compile("(--[a-z-]+=)?")
 """An argument that says nothing."""
 
 
+def _without_flags_type(params: Sequence[Any]) -> list[Any]:
+    """Parameters whose flags, which take no value, name no type of one in `--help`."""
+    for param in params:
+        if getattr(param, "is_flag", False):
+            param.metavar = ""
+    return list(params)
+
+
 class _Command(TyperCommand):
     """A command that says which other one has an option that it has not.
 
     An empty argument is refused: as a folder it would be the working folder, and nearly always a
     variable of the shell is not set.
     """
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _without_flags_type(super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         empty = next((k for k, arg in enumerate(args) if _EMPTY.fullmatch(arg)), None)
@@ -44,6 +55,9 @@ class _Command(TyperCommand):
 
 class _Group(TyperGroup):
     """All commands; where there is none of a name, the one that was meant is told."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _without_flags_type(super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         with near_misses.options_named(self.commands, None):

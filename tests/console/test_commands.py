@@ -10,6 +10,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import typer
+from typer.testing import CliRunner
+
+from netsim.console.app import app
 
 TWO = """\
 extends = "s.toml"
@@ -379,3 +383,13 @@ def test_methods_that_train_unequally_are_told_of_in_the_terminal_and_on_the_pag
     assert words in " ".join(said.stderr.split())
     (page,) = (here / "runs").rglob("report.html")
     assert words in page.read_text(encoding="utf-8")
+
+
+def test_the_help_names_a_type_only_where_an_option_takes_a_value():
+    for name, command in typer.main.get_command(app).commands.items():
+        result = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "120"})
+        flags = [p for p in command.params if getattr(p, "is_flag", False)]
+        assert flags, name  # --debug
+        rows = [r for r in result.output.splitlines() if any(f"{p.opts[0]} " in r for p in flags)]
+        assert rows, name
+        assert not any("bool" in row for row in rows), name
