@@ -24,7 +24,7 @@ _guard = threading.Lock()
 _under_way: list[bool] = []
 """Of each run that is being played, whether a GPU may round its factors (`[run] tf32`)."""
 _restored = ExitStack()
-"""Gives the process back the settings that it had before the first of the runs."""
+"""Settings of the process before the first of the runs; closing it gives them back."""
 _failed: list[bool] = []
 """Not empty: a run has failed since, and what its traceback held is not freed yet."""
 
