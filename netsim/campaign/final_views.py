@@ -71,19 +71,17 @@ class RunEnding:
         if self.report:
             if self.live is not None:
                 self.live.stop()
-            _write_page(top, folders, self.scenario)
+            if sum(run_folder.rows(folder, "messages") for folder in folders) <= MOST_MESSAGES:
+                self._write_page(top, folders)
 
+    def _write_page(self, top: Path, folders: Sequence[Path]) -> None:
+        from netsim.campaign.node_positions import places_in
+        from netsim.views.render.page import run_page
 
-def _write_page(top: Path, folders: Sequence[Path], scenario: Scenario) -> None:
-    """Write the page of runs that have just ended, unless that would keep their user waiting."""
-    from netsim.campaign.node_positions import places_in
-    from netsim.views.render.page import run_page
-
-    if sum(run_folder.rows(folder, "messages") for folder in folders) <= MOST_MESSAGES:
-        played = zip(folders, scenario.algorithm, strict=True)
-        worlds = {folder: scenario.of(entry) for folder, entry in played}
+        played = zip(folders, self.scenario.algorithm, strict=True)
+        own = {folder: self.scenario.of(entry) for folder, entry in played}
         run_page.report(
-            folders, top / PAGE, lambda run: places_in(worlds[run], None), is_requested=False
+            folders, top / PAGE, lambda run: places_in(own[run], None), is_requested=False
         )
 
 

@@ -54,15 +54,6 @@ class Spans:
         return int(self.busy_ns.sum()) / NS_PER_S
 
 
-@dataclass(frozen=True)
-class Sleep:
-    """Sleep of a radio: periodically, after being awake at the beginning of each period."""
-
-    period_ns: int
-    awake_ns: int
-    offset_ns: int
-
-
 def nanoseconds(seconds: NDArray[Any]) -> Times:
     """Times of a table in the whole nanoseconds in which they were recorded."""
     return np.rint(np.asarray(seconds, dtype=np.float64) * NS_PER_S).astype(np.int64)
@@ -89,7 +80,7 @@ def by_node(folder: Path, end_ns: int) -> Iterator[tuple[int, Mapping[str, Spans
         mine: Rows = {}
         if rows is not None and order is not None and bounds is not None:
             mine = {name: cells[order[bounds[k] : bounds[k + 1]]] for name, cells in rows.items()}
-        yield node, _states(mine, _sleep(nodes, k), end_ns)
+        yield node, _states(mine, _sleeping(nodes, k, end_ns), end_ns)
 
 
 def totals(folder: Path, end_ns: int) -> dict[str, list[float]]:
@@ -101,18 +92,24 @@ def totals(folder: Path, end_ns: int) -> dict[str, list[float]]:
     return found
 
 
-def _sleep(nodes: Rows, k: int) -> Sleep | None:
-    """The sleep of the k-th node."""
-    if "sleep_period_s" not in nodes:
-        return None
-    cells = [nodes[f"sleep_{name}_s"][k] for name in ("period", "awake", "offset")]
-    if any(cell is None or cell != cell for cell in cells):
-        return None
+def _sleeping(nodes: Rows, k: int, end_ns: int) -> Times:
+    """Scheduled sleep of the k-th node's radio up to an instant: (K, 2) begin and end [ns].
+
+    It sleeps periodically, after being awake at the beginning of each period.
+    """
+    names = ("period", "awake", "offset")
+    cells = [nodes[f"sleep_{name}_s"][k] for name in names if f"sleep_{name}_s" in nodes]
+    if len(cells) < len(names) or any(cell is None or cell != cell for cell in cells):
+        return np.empty((0, 2), dtype=np.int64)
     period_ns, awake_ns, offset_ns = nanoseconds(np.array(cells, dtype=np.float64)).tolist()
-    return Sleep(period_ns, awake_ns, offset_ns)
+    periods = np.arange((end_ns + offset_ns) // period_ns + 1, dtype=np.int64)
+    begin_ns = periods * period_ns + awake_ns - offset_ns
+    ends_ns = (periods + 1) * period_ns - offset_ns
+    edges = np.clip(np.stack((begin_ns, ends_ns), 1), 0, end_ns)
+    return np.asarray(edges[edges[:, 1] > edges[:, 0]])
 
 
-def _states(rows: Rows, sleep: Sleep | None, end_ns: int) -> dict[str, Spans]:
+def _states(rows: Rows, by_schedule: Times, end_ns: int) -> dict[str, Spans]:
     found: dict[str, Spans] = {}
     if rows:
         begin_ns, ends_ns = nanoseconds(rows["t_begin_s"]), nanoseconds(rows["t_end_s"])
@@ -121,8 +118,7 @@ def _states(rows: Rows, sleep: Sleep | None, end_ns: int) -> dict[str, Spans]:
             mine = rows["what"] == what
             found[what] = Spans(begin_ns[mine], ends_ns[mine], busy_ns[mine])
     everything = np.array([[0, end_ns]], dtype=np.int64)
-    if sleep is not None:
-        by_schedule = _sleeping(sleep, end_ns)
+    if len(by_schedule):
         awake = subtract(everything, _edges(found, (OFF, TRANSMIT, RECEIVE)))
         found |= _as_spans(ASLEEP, intersect(by_schedule, awake))
     found |= _as_spans(WAIT, subtract(everything, _edges(found, STATES)))
@@ -140,15 +136,6 @@ def _edges(spans: Mapping[str, Spans], states: tuple[str, ...]) -> Times:
     """Begin and end of all spans of some states."""
     some = [np.stack((s.begin_ns, s.end_ns), 1) for k, s in spans.items() if k in states]
     return np.concatenate(some) if some else np.empty((0, 2), dtype=np.int64)
-
-
-def _sleeping(sleep: Sleep, end_ns: int) -> Times:
-    """Return a radio's scheduled sleep, up to an instant: (K, 2) begin and end [ns]."""
-    periods = np.arange((end_ns + sleep.offset_ns) // sleep.period_ns + 1, dtype=np.int64)
-    begin_ns = periods * sleep.period_ns + sleep.awake_ns - sleep.offset_ns
-    ends_ns = (periods + 1) * sleep.period_ns - sleep.offset_ns
-    edges = np.clip(np.stack((begin_ns, ends_ns), 1), 0, end_ns)
-    return edges[edges[:, 1] > edges[:, 0]]
 
 
 def union(edges: Times) -> Times:

@@ -7,9 +7,9 @@ same, so that what a killed process left of it goes when it is written again; el
 uses the name, and of several processes that write one file at once, each writes all of it and the
 last one stays.
 
-Its SHA-256 is taken of the bytes in memory, on their way to the disk; `recorded` collects what this
-process has written into a folder, so that a file that was lost or altered since is told apart from
-what was written.
+Its SHA-256 is taken of the bytes in memory, on their way to the disk; `collect_digests` collects
+those of what this process has written into a folder, so that a file that was lost or altered since
+is told apart from what was written.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ Digests = dict[str, str]
 """SHA-256 in hexadecimal digits, by the name of a file in its folder, with forward slashes."""
 
 _records: dict[str, Digests] = {}
-"""Digests of what is written into folders, by their real paths, while `recorded` is open."""
+"""Digests of what is written into folders, by their real paths, while `collect_digests` is open."""
 
 
 @contextmanager
@@ -59,7 +59,7 @@ def collect_digests(folder: Path) -> Iterator[Digests]:
 
 
 def written_into(folder: Path) -> Digests:
-    """The digests that `recorded` has collected for a folder so far; empty where it is not open."""
+    """The digests that `collect_digests` has for a folder so far; empty where it is not open."""
     return _records.get(os.path.realpath(folder), {})
 
 
@@ -108,7 +108,8 @@ def write_whole(path: Path, write: Callable[[io.RawIOBase], object]) -> str:
     of_its_own = "" if require_held(path) else f".{secrets.token_hex(4)}"
     partial = path.with_name(f".{path.name[:_KEPT]}{of_its_own}.partial")
     try:
-        with _open_new(partial) as file:
+        partial.unlink(missing_ok=True)  # a link would lead elsewhere
+        with partial.open("xb") as file:
             hashing = _Hashing(file)
             write(hashing)
             file.flush()
@@ -123,15 +124,6 @@ def write_whole(path: Path, write: Callable[[io.RawIOBase], object]) -> str:
     digest = hashing.hexdigest()
     _note(path, digest)
     return digest
-
-
-def _open_new(partial: Path) -> IO[bytes]:
-    """Open a file that is new: what has its name goes, and a link leads nowhere."""
-    try:
-        return partial.open("xb")
-    except FileExistsError:
-        partial.unlink()
-        return partial.open("xb")
 
 
 def _is_of_the_system(path: Path) -> bool:

@@ -21,8 +21,6 @@ from netsim.recording.parquet_parts import Extent
 from netsim.recording.whole_files import write_whole
 from netsim.registry import Index, Table
 
-FORMAT = 2
-
 
 class WrittenFile(Table):
     """A file of the journal, and what shows that it is whole."""
