@@ -71,7 +71,7 @@ class OnAir:
             self.reservations = mac.reservations(nodes, streams, self._heard_dbm)
 
     def _heard_dbm(self, src: int, time_ns: int) -> NDArray[np.float64]:
-        """What each node hears of a sender, by the links of now."""
+        """Powers at which each node hears a sender, by the links of now [dBm]."""
         return self._hearing(src, time_ns)
 
     def begins_ns(self, src: int, ready_ns: float, packet_ns: float, draw: float) -> float:
