@@ -166,7 +166,10 @@ class _Sensed(Reservations):
         return held.slot * self._slot_ns
 
     def begun(self, src: int, time_ns: int) -> int:
-        held = self._held[src]
+        held = self._held.get(src)
+        if held is None:  # another rule has said when: it goes once, in any sub-channel
+            channel = int(self._draw(src) * self._mac.subchannels)
+            held = self._held[src] = _Resource(int(time_ns // self._slot_ns), channel, 1, 1)
         sent_in, self._last[src] = held.slot, held.slot
         held.counter -= 1
         held.slot += self._period

@@ -7,6 +7,8 @@ import pytest
 
 from netsim.links.radio.phy.budget import LinkBudget
 from netsim.links.radio.table import Radio
+from tests.laws.media import MEDIA, named, of_cells
+from tests.laws.media import radio as of_medium
 
 from .conftest import Given
 
@@ -133,3 +135,38 @@ def test_who_waits_for_a_radio_waits_by_the_new_rule(ether, slots_in_order):
         e.env.call_after(50 * MS, e.air.set_radio, table, budget)
         ended = {(x.src, x.dst): x.at_ns // MS for x in e.run()}
         assert (ended[0, 1], ended[2, 1]) == ends_ms
+
+
+@pytest.mark.thinned(8)
+@pytest.mark.parametrize("fidelity", ["message", "packet"])
+@pytest.mark.parametrize("after", [None, *MEDIA], ids=lambda mac: mac and named(mac))
+@pytest.mark.parametrize("before", MEDIA, ids=named)
+def test_every_medium_can_follow_every_other_in_the_midst_of_messages(
+    ether, before, after, fidelity
+):
+    """Short and long messages; None: the same medium at another power."""
+    after, is_same = after or before, after is None
+    cells = (0,) if of_cells(before) or of_cells(after) else ()
+    keys = {"fading": {"kind": "none"}, "fidelity": fidelity, "sensitivity_dbm": -90.0}
+    found = []
+    for changes in (True, False):
+        e = ether(of_medium(before, **keys), nodes=4, base_stations=cells)
+        for src in (1, 2, 3):
+            e.send(src, 0, 1_000 * 20 * src)
+        if changes:
+            power = 0.5 if is_same else 1.0
+            table = Radio.model_validate(
+                {"packet_error": {"kind": "fixed", "loss": 0.0}} | of_medium(after, **keys)
+            )
+            if table.plays_frames or Radio.model_validate(of_medium(before, **keys)).plays_frames:
+                pytest.skip("a radio that is played frame by frame does not change")
+            budget = LinkBudget(Given(np.full((4, 4), 100.0)), 10**0.5, (power,) * 4)
+            over = [1.0 / power] * 4
+            e.env.call_after(10 * MS + MS // 2, e.air.set_radio, table, budget, over)
+        ended = e.run()
+        assert {(x.src, x.outcome) for x in ended} == {(k, "delivered") for k in (1, 2, 3)}
+        assert e.recorder.bits_transmitted == sum(e.recorder.transmitted) >= 120_000
+        assert e.recorder.airtime_ns >= (120 - 3) * MS  # but for the packets under way
+        assert max(e.spent.sending_ns) <= max(x.at_ns for x in ended)
+        found.append([(x.src, x.at_ns) for x in ended])
+    assert not is_same or found[0] == found[1]

@@ -11,7 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from netsim.channels.mac import ALONE, Hearing, Mac, Medium, Reservations
+from netsim.channels.mac.orthogonal import Orthogonal
 from netsim.links.link import Transmission
 from netsim.links.radio.mac.flight import Flight
 from netsim.links.radio.mac.interference import Interference
@@ -45,12 +49,13 @@ class OnAir:
 
     def __init__(self) -> None:
         self.reservations: Reservations | None = None
+        self._mac: Mac = Orthogonal()  # which sends no packets here
         self._met: dict[Flight, list[Overlap]] = {}
         self._channels: dict[Flight, int] = {}
         self._silent_until_ns: dict[int, float] = {}
 
     def set_mac(self, mac: Mac, nodes: int, streams: Streams, hearing: Hearing) -> None:
-        """Set the rule by which nodes send from now on.
+        """Set the rule by which nodes send from now on; the same one goes on with what is reserved.
 
         Parameters
         ----------
@@ -60,8 +65,14 @@ class OnAir:
         hearing : callable
             Who hears whom how well.
         """
-        self._mac = mac
-        self.reservations = mac.reservations(nodes, streams, hearing)
+        self._hearing = hearing
+        if mac != self._mac:
+            self._mac = mac
+            self.reservations = mac.reservations(nodes, streams, self._heard_dbm)
+
+    def _heard_dbm(self, src: int, time_ns: int) -> NDArray[np.float64]:
+        """Powers at which each node hears a sender, by the links of now [dBm]."""
+        return self._hearing(src, time_ns)
 
     def begins_ns(self, src: int, ready_ns: float, packet_ns: float, draw: float) -> float:
         """Time at which a node sends a packet.
