@@ -22,6 +22,9 @@ from torch import nn
 
 from netsim.learning.functions import WrittenInPlaceError, place_of
 
+is_of_lanes = torch._C._functorch.is_functorch_wrapped_tensor
+"""Return whether a tensor is of a `vmap`; after its end nothing can be read of it."""
+
 PROBES = (1e30, -1e30, math.nan)
 """Values that are written over real numbers which passes change, to find out whether they read
 them."""
@@ -148,7 +151,7 @@ class FirstCalls:
         before = hidden_state(module)
         reals = {name: tensor.clone() for name, tensor in hidden_reals(module).items()}
         yield
-        changed = changed_names(before, hidden_state(module))
+        changed = _kept(module, changed_names(before, hidden_state(module)), again)
         changed = changed or read_reals(module, reals, again)
         if changed:
             raise WrittenInPlaceError(
@@ -156,6 +159,43 @@ class FirstCalls:
                 "for all nodes; keep it on the node, and give it to the function as an argument"
             )
         self._calls[key] += 1
+
+
+def _kept(
+    module: nn.Module, changed: list[str], again: Callable[[], Iterable[torch.Tensor]]
+) -> list[str]:
+    """Those of changed names that are not of an attribute which each call sets anew."""
+    for path, part in module.named_modules() if changed else ():
+        attributes = vars(part)
+        for key in [key for key in attributes if key not in _OF_TORCH]:
+            root = f"{path}.{key}" if path else key
+            own = [n for n in changed if n == root or n.startswith((f"{root}.", f"{root}["))]
+            if own and _is_set_anew(module, attributes, key, own, again):
+                changed = [name for name in changed if name not in own]
+    return changed
+
+
+def _is_set_anew(
+    module: nn.Module,
+    attributes: dict[str, Any],
+    key: str,
+    names: list[str],
+    again: Callable[[], Iterable[torch.Tensor]],
+) -> bool:
+    """Return whether a call sets an attribute before it reads it, and to the same, as a size."""
+    known, state = list(again()), hidden_state(module)
+    for nothing in (None, object()):
+        before, attributes[key] = attributes[key], nothing
+        try:
+            found = list(again())
+        except Exception:
+            attributes[key] = before
+            return False
+        now = hidden_state(module)
+        if not all(map(_same_numbers, found, known)) or any(now.get(n) != state[n] for n in names):
+            attributes[key] = before
+            return False
+    return True
 
 
 def _found_in(module: nn.Module) -> _StateValues:
@@ -239,6 +279,7 @@ def _state(value: Any) -> object | None:
         return frozenset(value) if len(value) <= _FEW else None
     if isinstance(value, torch.Tensor):
         is_plain = value.device.type == "cpu" and value.layout is torch.strided
+        is_plain = is_plain and not is_of_lanes(value)
         if is_plain and not value.is_floating_point() and not value.is_complex():
             return _InPlace(value, value.numpy(force=True).tobytes())
     elif isinstance(value, np.ndarray) and value.dtype.kind in "iub":
@@ -254,7 +295,7 @@ def _reals(value: Any) -> torch.Tensor | None:
         return None
     if value.layout is not torch.strided or not value.is_floating_point():
         return None
-    if torch._C._functorch.is_functorch_wrapped_tensor(value):  # of a `vmap` that has ended
+    if is_of_lanes(value):
         return None
     is_expanded = any(n > 1 and not s for n, s in zip(value.shape, value.stride(), strict=True))
     return None if is_expanded or value.is_inference() else value.data

@@ -193,3 +193,57 @@ def loss_that_leaves_nothing(model, batch, learned):
 def test_what_is_written_before_it_is_read_harms_nobody(learn, backend):
     found = _play(learn, loss_that_leaves_what_nobody_reads, backend)
     assert torch.equal(found.theta, _play(learn, loss_that_leaves_nothing, backend).theta)
+
+
+def predict_that_notes_a_size(model, x):
+    model.rows = len(x)
+    return model(x).reshape(model.rows, -1)
+
+
+def measure_that_notes_a_shape(model, batch):
+    model.shape = tuple(batch.x.shape)
+    return model(batch.x).sum() / model.shape[0]
+
+
+def measure_that_leaves_classes(model, batch):
+    outputs = model(batch.x)
+    next(model.children()).classes = outputs.argmax(1)
+    model.found = {"classes": outputs.argmax(1)}
+    return outputs.sum()
+
+
+def measure_that_keeps_the_most(model, batch):
+    model.most = max(getattr(model, "most", 0), len(batch.x))
+    return model(batch.x).sum() / model.most
+
+
+@pytest.mark.parametrize(
+    ("fn", "kept", "backend"),
+    [
+        (predict_that_notes_a_size, None, "sequential"),
+        (predict_that_notes_a_size, None, "stacked"),
+        (measure_that_notes_a_shape, None, "sequential"),
+        (measure_that_notes_a_shape, None, "stacked"),
+        (measure_that_leaves_classes, None, "sequential"),
+        (measure_that_leaves_classes, None, "stacked"),
+        (measure_that_keeps_the_most, "most", "sequential"),
+    ],
+)
+def test_sizes_and_classes_that_each_call_sets_anew_harm_nobody(learn, fn, kept, backend):
+    """The nodes' validation samples are fewer than those that they train on."""
+
+    def process(node, found):
+        theta = node.initial()
+        for split in ("validation", "train", "validation", "train"):
+            if fn.__name__.startswith("predict"):
+                node.publish(node.mix([theta, node.initial()], [0.5, 0.5]), "own", predict=fn)
+            else:
+                found.result = node.measure(fn, theta, split=split)
+                yield node.value(found.result)
+            yield node.sleep(40.0)
+
+    if kept is None:
+        learn(process, run={"backend": backend})
+    else:
+        with pytest.raises(NetsimError, match=f"changes {kept} of the model"):
+            learn(process, run={"backend": backend})

@@ -16,9 +16,8 @@ from netsim.backends.stacked.lanes import LEAST_LANES
 from netsim.learning.architecture import Architecture
 from netsim.learning.functional_call import call_with
 from netsim.learning.functions import fill_slots, require_unchanged, tensor_versions
+from netsim.learning.hidden_state import is_of_lanes
 from netsim.learning.shards import Batch
-
-is_of_lanes = torch._C._functorch.is_functorch_wrapped_tensor
 
 
 class ModelFunction(nn.Module):
