@@ -7,6 +7,7 @@ whoever makes one first removes those whose process is gone.
 import os
 import shutil
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from weakref import finalize
@@ -29,6 +30,7 @@ class ScratchFolder:
         prefix = f"netsim-{purpose}-"
         for other in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
             if folder_lock.left_by(other) is not None and _is_own(other):
+                _empty(other)
                 shutil.rmtree(other, ignore_errors=True)
         self.path = Path(tempfile.mkdtemp(prefix=prefix))
         folder_lock.acquire(self.path)
@@ -61,5 +63,15 @@ def _is_own(folder: Path) -> bool:
 def _remove(folder: Path, process: int) -> None:
     if os.getpid() != process:
         return  # a fork of the process that made it
+    _empty(folder)
     folder_lock.release(folder)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def _empty(folder: Path) -> None:
+    """Remove all but the lock: what a process that is killed meanwhile leaves still names it."""
+    with suppress(OSError):
+        for inside in folder.iterdir():
+            if not folder_lock.is_lock(inside):
+                shutil.rmtree(inside, ignore_errors=True)
+                inside.unlink(missing_ok=True)

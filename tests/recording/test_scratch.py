@@ -58,6 +58,37 @@ def test_a_folder_of_a_killed_process_goes_when_the_next_one_begins(owner):
         assert own.is_dir()
 
 
+KILLED = """
+import os, shutil
+from netsim.recording.scratch import ScratchFolder
+made = ScratchFolder("actor")
+for name in "abcdefgh":
+    (made.path / name).mkdir()
+    (made.path / f"file-{name}").touch()
+    (made.path / name / "inside").touch()
+calls, unlink = [], os.unlink
+def killed_soon(*path, **named):
+    calls.append(path)
+    if len(calls) > 5:
+        os._exit(9)
+    unlink(*path, **named)
+os.unlink = killed_soon
+made.remove()
+"""
+
+
+def test_a_folder_goes_where_its_process_was_killed_as_it_removed_it(place):
+    process = subprocess.run(
+        [sys.executable, "-c", KILLED],
+        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent), "TMPDIR": str(place)},
+        check=False,
+    )
+    assert process.returncode == 9
+    assert list(place.glob("*/file-*"))
+    with ScratchFolder("actor") as own:
+        assert list(place.iterdir()) == [own]
+
+
 @pytest.mark.parametrize("end", ["removed", "left", "dropped"])
 def test_a_folder_goes_with_what_made_it(place, end):
     made = ScratchFolder("actor")
