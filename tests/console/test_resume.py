@@ -180,6 +180,14 @@ def test_what_is_no_run_is_refused(netsim, here, made, says):
     assert says in result.stderr
 
 
+def test_a_command_of_an_earlier_version_keeps_what_it_says(tmp_path):
+    """It lacks keys that came later, and has one that is no longer kept."""
+    (tmp_path / "journal").mkdir()
+    said = {"sub_folders": False, "timing_only": True, "figures": False, "gone": 1}
+    (tmp_path / "journal/command.json").write_text(json.dumps(said))
+    assert Command.read(tmp_path) == Command(sub_folders=False, timing_only=True, figures=False)
+
+
 @pytest.mark.parametrize("text", ["", "[]", '{"sub_folders": 1}', "[" * 9999])
 def test_what_a_run_was_begun_with_is_refused_where_it_is_something_else(tmp_path, text):
     (tmp_path / "journal").mkdir()

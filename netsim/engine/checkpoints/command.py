@@ -45,7 +45,8 @@ class Command:
         """
         try:
             found = json_file(run_folder / FOLDER / FILE, most_bytes=MOST_BYTES)
-            return cls(**{one.name: found[one.name] for one in fields(cls)})
+            sub_folders, known = found.pop("sub_folders"), {one.name for one in fields(cls)}
+            return cls(sub_folders, **{name: found[name] for name in known & found.keys()})
         except (FileNotFoundError, KeyError):
             of_one = ("environment.json", "status.json", f"{FOLDER}/checkpoint-*.json")
             return cls(sub_folders=not any(any(run_folder.glob(name)) for name in of_one))
