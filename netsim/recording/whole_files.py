@@ -203,6 +203,8 @@ def place_problem(path: Path) -> str | None:
                     break
                 above.stat()  # another process may have just removed it
             except (FileNotFoundError, NotADirectoryError):
+                if above.is_symlink():  # to nothing
+                    return f"cannot be created: {one_line(above)} is not a folder"
                 continue
             return f"cannot be written: no permission in {one_line(above)}"
         with suppress(FileNotFoundError, NotADirectoryError):

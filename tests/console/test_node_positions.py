@@ -83,6 +83,10 @@ def test_a_place_is_looked_at_where_it_is(tmp_path):
     assert place_problem(tmp_path / "new" / "deeper") is None
     assert place_problem(tmp_path / "file") is None
     assert "is not a folder" in str(place_problem(tmp_path / "file" / "new"))
+    (tmp_path / "link").symlink_to(tmp_path / "nothing")
+    assert place_problem(tmp_path / "link" / "new" / "deeper") == (
+        f"cannot be created: {tmp_path / 'link'} is not a folder"
+    )
     assert "File name too long" in str(place_problem(tmp_path / LONG))
     assert "null" in str(place_problem(Path("a\0b")))
 
