@@ -101,11 +101,19 @@ def _other_point(run: Path, points: Mapping[str, Mapping[str, Any]]) -> str | No
     for key, value in points.get(label, {}).items():
         there = _value_at(tables, key)
         others = (values[key] for values in points.values() if key in values)
-        if there is None or _is_part(value, there):
+        if there is None or _is_part(value, there) or _is_set(tables, key):
             continue
         if (is_number(there) and is_number(value)) or any(_is_part(v, there) for v in others):
             return f"{key} = {one_line(there)}"
     return None
+
+
+def _is_set(tables: Mapping[str, Any], key: str) -> bool:
+    """Return whether a scenario's algorithm has a value of its own there, whatever the sweep's."""
+    entry = tables.get("algorithm")
+    own = entry.get("set") if isinstance(entry, Mapping) else None
+    names = [name for name, _ in leaves(own)] if isinstance(own, Mapping) else []
+    return any(f"{name}.".startswith(f"{key}.") or key.startswith(f"{name}.") for name in names)
 
 
 def _value_at(tables: Mapping[str, Any], key: str) -> Any:

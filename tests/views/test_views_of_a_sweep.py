@@ -268,6 +268,20 @@ def test_a_key_of_one_algorithm_tells_nothing_of_the_others(sweep):
     ]
 
 
+@pytest.mark.parametrize(
+    "own", [{"x.y": 3}, {"x": {"y": 3}}, {"x.y.z": 2}, {"x": {"y": {"z": 2}}}, {"x": {}}]
+)
+def test_a_key_that_an_algorithm_sets_tells_nothing_of_its_point(sweep, own):
+    """Runs of that algorithm have its value at every point."""
+    points = {"a": {"x.y": 1}, "b": {"x.y": 3}}
+    _of_value(sweep, "a", {"x": {"y": 3}})
+    for path in (sweep.folder / "a").glob("seed-*/dpsgd/scenario.toml"):
+        entry = {"kind": "dpsgd", "name": "dpsgd", "set": own}
+        path.write_text(tomli_w.dumps({"algorithm": entry, "x": {"y": 3}}))
+    found = changed_in(sweep.folder, sorted(sweep.folder.glob("a/seed-*/dpsgd")), points)
+    assert bool(found) == (own == {"x": {}})
+
+
 def test_an_algorithm_of_which_no_run_has_ended_is_named(sweep):
     design = SweepDesign(VALUES, (0, 1), algorithms=("dpsgd", "local", "fedavg"))
     notices = sweep_page.content(SweepTables(sweep.folder, design))["runs"][0]["notices"]
