@@ -67,12 +67,12 @@ def changed_in(
     points : mapping of str to mapping
         By label, which is the point's folder, the swept keys and their values.
     """
-    names = [run.relative_to(sweep).as_posix() for run in runs]
+    names, own = [run.relative_to(sweep).as_posix() for run in runs], _set_keys(sweep)
     copied = [
         f"{name} is a run of {other}, and is counted as one of another: take it away, and "
         f"netsim resume {one_line(sweep)} plays the right one"
         for name, run in zip(names, runs, strict=True)
-        if (other := _other_seed(run) or _other_point(run, points))
+        if (other := _other_seed(run) or _other_point(run, points, own.get(run.name, ())))
     ]
     return copied[:NAMED] + [
         f"{difference}: differences between runs may be of these; play the sweep in a new folder "
@@ -87,11 +87,13 @@ def _other_seed(run: Path) -> str | None:
     return None if seed is None or run.parent.name == f"seed-{seed}" else f"seed {seed}"
 
 
-def _other_point(run: Path, points: Mapping[str, Mapping[str, Any]]) -> str | None:
+def _other_point(
+    run: Path, points: Mapping[str, Mapping[str, Any]], own: Sequence[str]
+) -> str | None:
     """A swept key and its value in a run that lies at a point with another value.
 
     Only values that are certainly of another point count: a run's scenario may write one in
-    another way than the sweep does.
+    another way than the sweep does, and `own` are the keys that its algorithm sets for itself.
     """
     try:
         tables = run_folder.scenario_tables(run)
@@ -101,19 +103,23 @@ def _other_point(run: Path, points: Mapping[str, Mapping[str, Any]]) -> str | No
     for key, value in points.get(label, {}).items():
         there = _value_at(tables, key)
         others = (values[key] for values in points.values() if key in values)
-        if there is None or _is_part(value, there) or _is_set(tables, key):
+        is_own = any(f"{o}.".startswith(f"{key}.") or key.startswith(f"{o}.") for o in own)
+        if there is None or is_own or _is_part(value, there):
             continue
         if (is_number(there) and is_number(value)) or any(_is_part(v, there) for v in others):
             return f"{key} = {one_line(there)}"
     return None
 
 
-def _is_set(tables: Mapping[str, Any], key: str) -> bool:
-    """Return whether a scenario's algorithm has a value of its own there, whatever the sweep's."""
-    entry = tables.get("algorithm")
-    own = entry.get("set") if isinstance(entry, Mapping) else None
-    names = [name for name, _ in leaves(own)] if isinstance(own, Mapping) else []
-    return any(f"{name}.".startswith(f"{key}.") or key.startswith(f"{name}.") for name in names)
+def _set_keys(sweep: Path) -> dict[str, list[str]]:
+    """Keys by the name of the algorithm that sets them: it has their values at every point."""
+    try:
+        entries = run_folder.scenario_tables(sweep).get("algorithm", [])
+    except ScenarioError:
+        return {}
+    tables = entries if isinstance(entries, list) else [entries]
+    own = {str(entry.get("name")): entry.get("set") for entry in tables}
+    return {n: [key for key, _ in leaves(s)] for n, s in own.items() if isinstance(s, Mapping)}
 
 
 def _value_at(tables: Mapping[str, Any], key: str) -> Any:

@@ -272,14 +272,14 @@ def test_a_key_of_one_algorithm_tells_nothing_of_the_others(sweep):
     "own", [{"x.y": 3}, {"x": {"y": 3}}, {"x.y.z": 2}, {"x": {"y": {"z": 2}}}, {"x": {}}]
 )
 def test_a_key_that_an_algorithm_sets_tells_nothing_of_its_point(sweep, own):
-    """Runs of that algorithm have its value at every point."""
+    """Runs of that algorithm have its value at every point, those of others the point's."""
     points = {"a": {"x.y": 1}, "b": {"x.y": 3}}
     _of_value(sweep, "a", {"x": {"y": 3}})
-    for path in (sweep.folder / "a").glob("seed-*/dpsgd/scenario.toml"):
-        entry = {"kind": "dpsgd", "name": "dpsgd", "set": own}
-        path.write_text(tomli_w.dumps({"algorithm": entry, "x": {"y": 3}}))
-    found = changed_in(sweep.folder, sorted(sweep.folder.glob("a/seed-*/dpsgd")), points)
-    assert bool(found) == (own == {"x": {}})
+    entries = [{"kind": "dpsgd", "name": "dpsgd", "set": own}, {"kind": "local", "name": "local"}]
+    (sweep.folder / "scenario.toml").write_text(tomli_w.dumps({"algorithm": entries}))
+    found = changed_in(sweep.folder, sorted(sweep.folder.glob("a/seed-*/*")), points)
+    named = {line.partition(" is a run of ")[0].partition("/")[2][7:] for line in found}
+    assert named == ({"dpsgd", "local"} if own == {"x": {}} else {"local"})
 
 
 def test_an_algorithm_of_which_no_run_has_ended_is_named(sweep):
