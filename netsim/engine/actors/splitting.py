@@ -92,7 +92,7 @@ def in_parts(
 def levels_of(jobs: Sequence[PackedJob]) -> list[list[PackedJob]]:
     """Jobs by level: each is above all of them that it reads from.
 
-    `jobs`: None before one that it reads from.
+    `jobs`: in an order in which none stands before one that it reads from.
     """
     found: list[list[PackedJob]] = []
     level_of: dict[int, int] = {}
