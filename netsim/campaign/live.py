@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netsim.campaign import live_worker
-from netsim.errors import ScenarioError
+from netsim.errors import ScenarioError, one_line
 from netsim.scenario import AlgorithmEntry
 from netsim.terminal.progress import words_of
 from netsim.views.render.page.run_page import NAME as PAGE
@@ -160,7 +160,10 @@ class LivePage:
         if self._top is None or self._page_ns() != self._written_ns or not self._top.is_dir():
             return
         contents = live_worker.Contents(self._top, self._components)
-        problem = live_worker.write(self._top, contents.last())
+        try:
+            problem = live_worker.write(self._top, contents.last())
+        except Exception as error:  # how the run itself has ended is told all the same
+            problem = f"no last page: {type(error).__name__}: {one_line(error)}"
         if problem:
             self._say(f"--watch: {problem}")
 

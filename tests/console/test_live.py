@@ -176,6 +176,18 @@ def test_a_page_that_cannot_be_written_is_said_once_and_the_run_goes_on(here):
     assert re.search(r"--watch: .*report.html: can't be written.*; the run goes on", said[1])
 
 
+def test_a_last_page_that_fails_hides_nothing_of_how_the_run_ended(tmp_path, monkeypatch):
+    def fails(*_):
+        raise MemoryError("a page")
+
+    said = []
+    monkeypatch.setattr(live_worker, "begun_folders", fails)
+    with pytest.raises(KeyboardInterrupt), live.live_page(True, ["x"], (), said.append) as page:
+        page.begin(tmp_path)
+        raise KeyboardInterrupt
+    assert said[-1] == "--watch: no last page: MemoryError: a page"
+
+
 def test_a_full_disk_is_said_and_leaves_the_page_of_before(tmp_path):
     assert live_worker.write(tmp_path, live_worker.nothing_yet("first")) == ""
     before = (tmp_path / "report.html").read_bytes()
