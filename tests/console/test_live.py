@@ -180,11 +180,15 @@ def test_a_last_page_that_fails_hides_nothing_of_how_the_run_ended(tmp_path, mon
     def fails(*_):
         raise MemoryError("a page")
 
+    def interrupted():
+        with live.live_page(True, ["x"], (), said.append) as page:
+            page.begin(tmp_path)
+            raise KeyboardInterrupt
+
     said = []
     monkeypatch.setattr(live_worker, "begun_folders", fails)
-    with pytest.raises(KeyboardInterrupt), live.live_page(True, ["x"], (), said.append) as page:
-        page.begin(tmp_path)
-        raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert said[-1] == "--watch: no last page: MemoryError: a page"
 
 
