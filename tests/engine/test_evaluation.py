@@ -36,8 +36,9 @@ def measure():
     """Metrics of one evaluation, {(metric, node): value}."""
 
     def run(*nodes, malicious=(), common=COMMON, task=None):
+        module = torch.nn.Identity()
         architecture = SimpleNamespace(
-            traits=Traits(), bind=lambda row: torch.nn.Identity(), num_outputs=3
+            traits=Traits(), module=module, bind=lambda row: module, num_outputs=3
         )
         ref = Ref(0, Cell(None, (1,), architecture, torch.zeros(1)))
         common_rows = {"common_test": rows(*common), "common_validation": rows()}
@@ -130,7 +131,9 @@ def series():
     """Evaluations of five nodes one after another, and what each asked of the backend."""
 
     def run(*evaluations, predict=None):
-        architecture = SimpleNamespace(traits=Traits(), bind=lambda row: row, num_outputs=3)
+        architecture = SimpleNamespace(
+            traits=Traits(), module=torch.nn.Identity(), bind=lambda row: row, num_outputs=3
+        )
         asked, calls = [], []
 
         def predictions(wanted):
