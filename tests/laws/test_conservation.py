@@ -184,7 +184,7 @@ PACKETS = 20
 
 
 def test_a_packet_takes_no_longer_because_its_message_is_long(ether):
-    """Twelve times as many packets, each an event of its own, in less than thirty times the time."""
+    """Twelve times as many packets, each an event, take less than thirty times as long."""
     took_s = []
     for packets in (5_000, 60_000):
         e = ether(radio({"kind": "tdma"}, fidelity="packet", ttl_s=1e4), nodes=3)
