@@ -168,3 +168,39 @@ def test_what_takes_more_than_a_battery_has_leaves_nothing(radio, off_level):
         assert availability.off == {0}
         assert meter.spent_j(0, 2 * S) == pytest.approx(joules - kept_j)
         assert meter.unpaid_j == pytest.approx(500.0 - joules + kept_j)
+
+
+def metered(joules):
+    """The meter of one node that idles at 0.1 W and sends at 1 W more, its clock and its fate."""
+    env = Clock()
+    availability = Availability(env, Recorder(None), 1, None, True, False)
+    radio = {"kind": "radio_state", "tx_w": 1.1, "rx_w": 0.1, "idle_w": 0.1}
+    energy = Energy.model_validate({"radio": radio, "battery_j": joules})
+    return EnergyMeter(env, energy, availability, [1.0], None, [joules], 1), env, availability
+
+
+def test_loads_long_before_a_battery_is_empty_need_no_event_each():
+    """Else a run whose packets are played one by one keeps events of each until its end."""
+    meter, env, availability = metered(1e4)
+    for k in range(1_000):
+        env.run(until=(k + 1) * 1_000_000)
+        meter.on_air(0, [], env.now, env.now + 1_000_000, 1_000_000)
+    assert meter.planned <= 2
+    assert not availability.dead
+
+
+@pytest.mark.parametrize("taken_back_s", [None, 62])
+def test_a_battery_is_empty_when_its_loads_say_whenever_they_are_told(taken_back_s):
+    """Of 10 J four are left at 60 s, when the node begins to send for 100 s, or for less."""
+    meter, env, availability = metered(10.0)
+    env.run(until=60 * S)
+    meter.on_air(0, [], 60 * S, 160 * S, 100 * S)
+    empty_s = 60 + 4 / 1.1
+    if taken_back_s == 62:  # 1.8 J are left
+        env.run(until=62 * S)
+        meter.on_air(0, [], 160 * S, 62 * S, -98 * S)
+        empty_s = 62 + 1.8 / 0.1
+    env.run(until=100 * S)
+    assert availability.dead[0] == pytest.approx(empty_s * S, abs=10)
+    assert meter.left_j(0, env.now) == pytest.approx(0.0, abs=1e-8)
+    assert meter.spent_j(0, env.now) == pytest.approx(10.0)

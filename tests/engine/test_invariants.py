@@ -7,7 +7,8 @@ from netsim import engine, world
 from netsim.channels.mac import ALONE
 from netsim.channels.mac.csma import Access, Csma
 from netsim.channels.mac.ofdma import Ofdma
-from netsim.devices.energy.meter import EnergyMeter, Loads
+from netsim.devices.energy.loads import Loads
+from netsim.devices.energy.meter import EnergyMeter
 from netsim.engine import invariants
 from netsim.engine.invariants.airtime import Airtime
 from netsim.engine.invariants.energy import Energy

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -180,6 +181,19 @@ def test_airtime_grows_while_a_message_is_sent(ether, mac, fidelity, to):
 
 PACKETS = 20
 """Of a message that is looked at while it is sent."""
+
+
+def test_a_packet_takes_no_longer_because_its_message_is_long(ether):
+    """Twelve times as many packets, each an event, take less than thirty times as long."""
+    took_s = []
+    for packets in (5_000, 60_000):
+        e = ether(radio({"kind": "tdma"}, fidelity="packet", ttl_s=1e4), nodes=3)
+        e.send(1, [0, 2], 1_000 * packets)
+        began_s = time.process_time()
+        e.run()
+        took_s.append(time.process_time() - began_s)
+        assert e.recorder.airtime_ns == packets * MS
+    assert took_s[1] < 30 * took_s[0]
 
 
 @pytest.mark.thinned(12)

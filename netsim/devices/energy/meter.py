@@ -9,88 +9,12 @@ from netsim.devices.availability import Availability
 from netsim.devices.energy import Energy
 from netsim.devices.energy.battery import Battery, Charge, HarvestingBattery
 from netsim.devices.energy.harvest import Supply
-from netsim.devices.energy.loads import Load, new_load
+from netsim.devices.energy.loads import Load, Loads, new_load
 from netsim.devices.energy.states import Activity, Does, States
 from netsim.units import NS_PER_S, to_s
 
-KEPT = 32
-"""Loads that are kept beside those under way before the ones that have ended are searched for."""
-
-
-class Loads:
-    """Energy of one node by one cause: what has been drawn, and the loads under way.
-
-    Parameters
-    ----------
-    rhythm : Rhythm or None
-        When the node's radio is awake, as far as its sleep saves energy; None: always.
-
-    Attributes
-    ----------
-    counted_j : float
-        Joules of all loads to their ends.
-    """
-
-    __slots__ = ("_ahead", "_most", "_rhythm", "counted_j")
-
-    def __init__(self, rhythm: Rhythm | None = None) -> None:
-        self.counted_j = 0.0
-        self._ahead: list[Load] = []
-        self._most = KEPT
-        self._rhythm = rhythm
-
-    def add(self, load: Load, joules: float, now_ns: int) -> None:
-        """Count a load.
-
-        Parameters
-        ----------
-        load : Load
-        joules : float
-            All of its energy.
-        now_ns : int
-        """
-        self.counted_j += joules
-        if load.to_ns > now_ns:
-            ahead = self._ahead
-            ahead.append(load)
-            if len(ahead) > self._most:
-                self._ahead = [one for one in ahead if one.to_ns > now_ns]
-                self._most = 2 * len(self._ahead) + KEPT
-
-    def drawn_j(self, now_ns: int) -> float:
-        """Joules that have been drawn by an instant; below 0 where loads draw less than idling."""
-        drawn = self.counted_j
-        for load in self._ahead:
-            drawn -= load.joules(now_ns, load.to_ns, self._rhythm)
-        return 0.0 if -1e-9 < drawn < 0.0 else drawn  # sums that cancel leave an error
-
-    def stop(self, now_ns: int) -> list[Load]:
-        """Let every load end now; what takes back the rest of each."""
-        self.counted_j = self.drawn_j(now_ns)
-        rest = [
-            Load(max(now_ns, load.from_ns), load.to_ns, -load.watt, -load.woken_w)
-            for load in self._ahead
-            if load.to_ns > now_ns
-        ]
-        self._ahead = []
-        return rest
-
-    def drop(self, place: int, now_ns: int) -> Load | None:
-        """Let one load end now; what takes back the rest of it, None: there is none.
-
-        Parameters
-        ----------
-        place : int
-            Its place among those that have not ended, in order of their begin.
-        now_ns : int
-        """
-        to_come = sorted(load for load in self._ahead if load.to_ns > now_ns)
-        if place >= len(to_come):
-            return None
-        load = to_come[place]
-        self.counted_j -= load.joules(now_ns, load.to_ns, self._rhythm)
-        self._ahead = to_come[:place] + to_come[place + 1 :]
-        return Load(max(now_ns, load.from_ns), load.to_ns, -load.watt, -load.woken_w)
+NEAR_NS = NS_PER_S
+"""A battery that will be empty no later than this has an event for each change of its loads."""
 
 
 class EnergyMeter:
@@ -174,6 +98,8 @@ class EnergyMeter:
             if joules is not None
         }
         self._plans = dict.fromkeys(self._batteries, 0)
+        self._empty_ns: dict[int, int] = {}  # when each will be empty, as far as is known
+        self._looks: dict[int, int] = {}  # when that is looked at again
         self._states: list[States] | None = None
         self.oldest_ns: Callable[[], int] = lambda: 0
         self.planned, self.unpaid_j = 0, 0.0
@@ -415,9 +341,32 @@ class EnergyMeter:
             return
         self._plans[node] += 1
         empty_ns = battery.empty_ns(self._env.now)
-        if empty_ns is not None and node not in self._availability.dead:
+        if empty_ns is None or node in self._availability.dead:
+            self._empty_ns.pop(node, None)
+        else:
+            self._empty_ns[node] = empty_ns
+            self._await(node)
+
+    def _await(self, node: int) -> None:
+        """Come back to a node when its battery will be empty, or half-way, where that is far off.
+
+        So each of many loads before that time needs no event of its own.
+        """
+        now, empty_ns = self._env.now, self._empty_ns[node]
+        if empty_ns - now <= NEAR_NS:
             self.planned += 1
-            self._env.call_after(empty_ns - self._env.now, self._die, node, self._plans[node])
+            self._env.call_after(empty_ns - now, self._die, node, self._plans[node])
+        elif self._looks.get(node, empty_ns + 1) > empty_ns:
+            self.planned += 1
+            at_ns = self._looks[node] = now + (empty_ns - now) // 2
+            self._env.call_after(at_ns - now, self._look, node, at_ns)
+
+    def _look(self, node: int, at_ns: int) -> None:
+        self.planned -= 1
+        if self._looks.get(node) == at_ns:
+            del self._looks[node]
+            if node in self._empty_ns:
+                self._await(node)
 
     def _die(self, node: int, plan: int) -> None:
         self.planned -= 1

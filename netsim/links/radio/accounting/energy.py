@@ -47,23 +47,22 @@ class EnergyAccounting:
         for piece in sent:
             self._recorder.airtime_ns += round(piece.airtime_ns)
             flight.airtime_ns += round(piece.airtime_ns)
-        pieces: tuple[Piece, ...] = tuple(sent)
+        pieces: Sequence[Piece] = sent
         if end_ns > begin_ns:
-            flight.counted += pieces
+            flight.counted += sent
         else:
-            flight.counted, pieces = _taken_back(flight, flight.counted, end_ns)
+            pieces = _take_back(flight, flight.counted, end_ns)
         awake, waking_later = _awake_receivers(flight), _waking_later(flight)
         for piece in pieces:
             self._meter_piece(flight, awake, piece)
         for reception in waking_later:
-            wakes_ns, counted = reception.wakes_ns, flight.counted_late.get(reception, ())
+            wakes_ns = reception.wakes_ns
+            counted = flight.counted_late.setdefault(reception, [])
             if end_ns > begin_ns:
-                heard: tuple[Piece, ...]
-                heard = tuple(_sent_pieces(flight, max(begin_ns, wakes_ns), max(end_ns, wakes_ns)))
+                heard = _sent_pieces(flight, max(begin_ns, wakes_ns), max(end_ns, wakes_ns))
                 counted += heard
             else:
-                counted, heard = _taken_back(flight, counted, end_ns)
-            flight.counted_late = {**flight.counted_late, reception: counted}
+                heard = _take_back(flight, counted, end_ns)
             for piece in heard:
                 self._meter_reception(reception.tx.dst, piece)
                 if piece.answers:
@@ -148,11 +147,10 @@ class EnergyAccounting:
         listens_ns = max(flight.begins_ns, reception.wakes_ns)
         late = listens_ns > flight.begins_ns
         counted_to_ns, leaves_ns = (max(t, listens_ns) for t in (flight.accounted_to_ns, now_ns))
-        heard: Sequence[Piece]
         heard = _sent_pieces(flight, counted_to_ns, leaves_ns)
-        if leaves_ns < counted_to_ns:
+        if leaves_ns < counted_to_ns:  # the others listen on
             counted = flight.counted_late.get(reception, ()) if late else flight.counted
-            _, heard = _taken_back(flight, counted, leaves_ns)
+            heard = _take_back(flight, list(counted), leaves_ns)
         for piece in heard:
             self._meter_reception(reception.tx.dst, piece)
 
@@ -310,41 +308,35 @@ def _transmit_stretches(flight: Flight, first_ns: int, last_ns: int) -> list[Str
     return found
 
 
-def _taken_back(
-    flight: Flight, counted: tuple[Piece, ...], until_ns: int
-) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
-    """Split the metered pieces of a flight at an instant: those that stay, and what to tell.
+def _take_back(flight: Flight, counted: list[Piece], until_ns: int) -> list[Piece]:
+    """Take from the metered pieces of a flight what lies beyond an instant; returns what to tell.
+
+    That is backwards and with negative airtime. Of a piece over which the share changes, or that is
+    sent in slots, it is all, and what remains of it follows.
 
     Parameters
     ----------
     flight : Flight
-    counted : tuple of Piece
-        What it has been told, in order; each is spread evenly over its time.
+    counted : list of Piece
+        What it has been told, in order; each is spread evenly over its time. Changed.
     until_ns : int
-
-    Returns
-    -------
-    kept : tuple of Piece
-    told : tuple of Piece
-        Backwards and with negative airtime what is taken back. Of a piece over which the share
-        changes, or that is sent in slots, that is all, and what remains of it follows.
     """
-    kept, back = list(counted), []
-    while kept and kept[-1][1] > until_ns:
-        piece = kept.pop()
+    back: list[Piece] = []
+    while counted and counted[-1].to_ns > until_ns:
+        piece = counted.pop()
         begin_ns, end_ns, airtime_ns = piece[:3]
         at_ns = max(begin_ns, until_ns)
         if (flight.stretches or flight.turns is not None) and at_ns > begin_ns:
             rest_ns = sum(one.airtime_ns for one in _sent_pieces(flight, at_ns, end_ns))
-            kept.append(piece._replace(to_ns=at_ns, airtime_ns=airtime_ns - rest_ns))
+            counted.append(piece._replace(to_ns=at_ns, airtime_ns=airtime_ns - rest_ns))
             back += [piece._replace(from_ns=end_ns, to_ns=begin_ns, airtime_ns=-airtime_ns)]
-            back += kept[-1:]
+            back += counted[-1:]
             break
         rest_ns = airtime_ns * (end_ns - at_ns) / (end_ns - begin_ns)
         back.append(piece._replace(from_ns=end_ns, to_ns=at_ns, airtime_ns=-rest_ns))
         if at_ns > begin_ns:
-            kept.append(piece._replace(to_ns=at_ns, airtime_ns=airtime_ns - rest_ns))
-    return tuple(kept), tuple(back)
+            counted.append(piece._replace(to_ns=at_ns, airtime_ns=airtime_ns - rest_ns))
+    return back
 
 
 def _airtime_between(counted: Iterable[Piece], from_ns: int, to_ns: int) -> float:

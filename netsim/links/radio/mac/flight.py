@@ -7,7 +7,7 @@ and so is the same. The time from one interruption to the next is a leg.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -443,8 +443,6 @@ class Flight:
     found: NDArray[np.float64] | None = None
     found_ns: NDArray[np.float64] | None = None
     answers = answered_ns = 0.0
-    counted: tuple[Piece, ...] = ()
-    counted_late: Mapping[Reception, tuple[Piece, ...]] = {}
 
     def __init__(
         self,
@@ -469,6 +467,8 @@ class Flight:
         self.missed = missed
         self.addressees = [r.tx.dst for r in receptions] + [report[0].dst for report in missed]
         self.broadcast = rate_bps is not None
+        self.counted: list[Piece] = []
+        self.counted_late: dict[Reception, list[Piece]] = {}
 
     def lost_its_last(self) -> bool:
         """Return whether, having ended, it more probably lost its last packet than not."""
