@@ -140,6 +140,7 @@ def _open_link(
             distance_m=distances(world.positions_m, world.track, world.heights_m),
             rhythms=world.rhythms,
             base_stations=servers,
+            wired=frozenset() if wires is None else servers,
         )
     if wires is not None and radio is not None:
         return HybridLink(radio, wires, servers)
