@@ -54,18 +54,31 @@ BESIDE, FAR = [160.0, 0.0], [1e5, 0.0]
     ids=str,
 )
 def test_each_message_is_as_over_its_link_alone(play_source, radio, link):
-    def play(only, place, **tables):
-        nodes = {"count": 4, "placement": "given", "positions_m": [place, *PLACES]}
-        nodes["groups"] = [{"name": "server", "count": 1, "role": "server"}]
-        return play_source(SOURCE.format(only=only), nodes=nodes, horizon_s=90.0, **tables)
-
-    both = play(None, BESIDE, radio=RADIO | radio, link=LINK | link)
-    air = play(False, FAR, radio=RADIO | radio, link=None)
-    wires = play(True, BESIDE, link=LINK | link)
+    both = _play(play_source, None, BESIDE, radio=RADIO | radio, link=LINK | link)
+    air = _play(play_source, False, FAR, radio=RADIO | radio)
+    wires = _play(play_source, True, BESIDE, link=LINK | link)
     for alone, wired in ((air, False), (wires, True)):
         assert _rows(alone, wired) == _rows(both, wired)
         assert _seen(alone, wired) == _seen(both, wired)
         assert len(_rows(alone, wired)) == 30
+
+
+@pytest.mark.parametrize("mac", ["orthogonal", "shared"])
+def test_a_server_on_wires_draws_no_energy_of_a_radio(play_source, mac):
+    energy = {"radio": {"kind": "radio_state", "tx_w": 0.4, "rx_w": 0.3, "idle_w": 0.1}}
+    tables = {"radio": RADIO | {"mac": {"kind": mac}}, "energy": energy | {"battery_j": 60.0}}
+    both = _play(play_source, None, BESIDE, link=LINK, **tables).summary["energy"]
+    air = _play(play_source, False, FAR, **tables).summary["energy"]
+    assert both["per_node_j"] == [0.0, *air["per_node_j"][1:]]
+    assert both["left_j"]["0"] == 60.0
+    assert min(air["per_node_j"]) >= 9.0
+
+
+def _play(play_source, only, place, **tables):
+    """Play the server at a place, and messages of all pairs, or of those with it or without."""
+    nodes = {"count": 4, "placement": "given", "positions_m": [place, *PLACES]}
+    nodes["groups"] = [{"name": "server", "count": 1, "role": "server"}]
+    return play_source(SOURCE.format(only=only), nodes=nodes, horizon_s=90.0, **tables)
 
 
 def _rows(played, wired):
