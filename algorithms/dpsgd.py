@@ -86,9 +86,9 @@ def on_round(node: Node, params: Params, inbox: api.Inbox) -> Process:
         yield node.wakeup()
         stepping = node.train(x, **params.how())  # lines 3-4
         heard = yield from inbox.exchange(Model(x, len(node.neighbours)))
+        stepped = (yield stepping).theta
         ids, w = mixing_weights(node, params, x, heard)
         models = [x, *(heard[j].x for j in ids[1:])]
-        stepped = (yield stepping).theta
         x = mixed_and_stepped(node, x, stepped, models, w)  # lines 5-6
         node.publish(x, "mixed")
 

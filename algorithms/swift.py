@@ -92,10 +92,11 @@ def on_iteration(node: Node, params: Params, inbox: api.Inbox) -> Process:
             s = p + sum(influences.values())
             heard = yield from inbox.exchange(Model(x, p, s))
             influences |= {j: model.p for j, model in heard.items()}
+        stepped = (yield stepping).theta
         s = p + sum(influences.values())
         others = [model.p / max(s, model.s) for model in heard.values()]
         models = [x, *(model.x for model in heard.values())]
         w = api.discounted(node, params, models, [1.0 - sum(others), *others])
         node.log_weights([node.id, *heard], w)
-        x = mixed_and_stepped(node, x, (yield stepping).theta, models, w)
+        x = mixed_and_stepped(node, x, stepped, models, w)
         node.publish(x, "mixed")

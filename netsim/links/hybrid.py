@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from netsim.links.link import Link, Transmission
+from netsim.messaging.message import size_bits
 
 
 class HybridLink(Link):
     """Link that sends messages to or from a server over wires, all others over the air.
 
-    The two do not wait for each other: a node's radio and its wire work at the same time. A sender
-    learns the outcome of its message only if it would on both.
+    The two do not wait for each other: a node's radio and its wire work at the same time. The
+    link that carries a message has the size of empty ones and says what senders learn.
 
     Parameters
     ----------
@@ -27,12 +29,14 @@ class HybridLink(Link):
         self.refresh()
 
     def refresh(self) -> None:
-        """Read anew what the two links say of themselves; after either has changed."""
-        radio, wires = self.radio, self.wires
-        self.acknowledged = radio.acknowledged and wires.acknowledged
-        is_acknowledged = radio.broadcast_acknowledged and wires.broadcast_acknowledged
-        self.broadcast_acknowledged, self.control_bits = is_acknowledged, radio.control_bits
+        """Read anew the properties of the radio, which hold between peers; after it has changed."""
+        radio = self.radio
+        self.acknowledged, self.control_bits = radio.acknowledged, radio.control_bits
+        self.broadcast_acknowledged = radio.broadcast_acknowledged
         self.discovery, self.probe_window_s = radio.discovery, radio.probe_window_s
+
+    def between(self, src: int, dst: int) -> Link:
+        return self.wires if src in self._servers or dst in self._servers else self.radio
 
     @property
     def in_flight(self) -> int:
@@ -45,7 +49,8 @@ class HybridLink(Link):
         return self.radio.airtime_ahead_ns(now_ns) + self.wires.airtime_ahead_ns(now_ns)
 
     def unicast(self, tx: Transmission) -> None:
-        (self.wires if self._is_wired(tx) else self.radio).unicast(tx)
+        ((link, _),) = self._by_link((tx,))
+        link.unicast(tx)
 
     def unicasts(self, group: Sequence[Transmission]) -> None:
         for link, part in self._by_link(group):
@@ -62,8 +67,7 @@ class HybridLink(Link):
         return self.radio.waiting(src) + self.wires.waiting(src)
 
     def csi(self, src: int, dst: int) -> tuple[float, float]:
-        wired = src in self._servers or dst in self._servers
-        return (self.wires if wired else self.radio).csi(src, dst)
+        return self.between(src, dst).csi(src, dst)
 
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
         if src in self._servers:
@@ -84,11 +88,16 @@ class HybridLink(Link):
         self.radio.on_switch(node, on)
         self.wires.on_switch(node, on)
 
-    def _is_wired(self, tx: Transmission) -> bool:
-        return tx.src in self._servers or tx.dst in self._servers
-
     def _by_link(self, group: Sequence[Transmission]) -> list[tuple[Link, list[Transmission]]]:
-        """The transmissions that go over each link; a link without any is left out."""
-        wired = [tx for tx in group if self._is_wired(tx)]
-        unwired = [tx for tx in group if not self._is_wired(tx)]
-        return [(link, part) for link, part in ((self.wires, wired), (self.radio, unwired)) if part]
+        """The transmissions that go over each link; a link without any is left out.
+
+        An empty message has on the wires the size that they give it.
+        """
+        parts: dict[Link, list[Transmission]] = {self.wires: [], self.radio: []}
+        for tx in group:
+            parts[self.between(tx.src, tx.dst)].append(tx)
+        bits = self.wires.control_bits
+        for tx in parts[self.wires]:
+            if bits != self.control_bits and not size_bits(tx.envelope.message, 1, 0):
+                tx.envelope = replace(tx.envelope, bits=bits)
+        return [(link, part) for link, part in parts.items() if part]

@@ -149,6 +149,10 @@ class Link(ABC):
     probe_window_s: float = 0.0
     off: AbstractSet[int]
 
+    def between(self, src: int, dst: int) -> Link:
+        """The link that carries messages from one node to another: this one, or a part of it."""
+        return self
+
     @property
     @abstractmethod
     def in_flight(self) -> int:

@@ -500,18 +500,15 @@ class MessagingVerbs:
         self.link_changed()
 
     def link_changed(self) -> None:
-        """Read again the link's acknowledgements and the size of empty messages."""
-        link = self._link
+        """Read again the size of empty messages on the link."""
         self._outbox.link_changed()
-        self._acknowledged = link.acknowledged
-        self._broadcast_acknowledged = link.acknowledged and link.broadcast_acknowledged
 
     def send(self, to: int, msg: Message) -> simpy.Event:
         """See `Node.send`."""
 
         def done(tx: Transmission, outcome: str, arrived: Any) -> None:
             self._deliveries[to](tx, outcome, arrived)
-            event.succeed(outcome if self._acknowledged else None)
+            event.succeed(outcome if self._link.between(self._id, to).acknowledged else None)
 
         (tx,) = self._outbox.transmissions({to: msg}, done)
         event = self._clock.new_event(f"send({type(msg).__name__})")
@@ -528,7 +525,9 @@ class MessagingVerbs:
 
         def done(tx: Transmission, outcome: str, arrived: Any) -> None:
             self._deliveries[tx.dst](tx, outcome, arrived)
-            outcomes[tx.dst] = outcome if self._broadcast_acknowledged else None
+            link = self._link.between(self._id, tx.dst)
+            acknowledged = link.acknowledged and link.broadcast_acknowledged
+            outcomes[tx.dst] = outcome if acknowledged else None
             if len(outcomes) == len(receivers):
                 event.succeed(outcomes)
 
@@ -545,7 +544,7 @@ class MessagingVerbs:
         if not peers:
             return LEAST_PATIENCE_S
         link, me = self._link, self._id
-        asked_s = link.collection_s((me,), peers[0], link.control_bits)
+        asked_s = link.collection_s((me,), peers[0], link.between(me, peers[0]).control_bits)
         answered_s = link.collection_s(peers, me, self._model_bits)
         return max(LEAST_PATIENCE_S, PATIENCE * (asked_s + answered_s))
 

@@ -311,8 +311,8 @@ class Scenario(Table):
     ----------
     radio
         The air between nodes. Absent: `link` carries all messages, over ideal links if that is
-        absent, too. If a scenario has both, `link` carries messages to and from servers, `radio`
-        all others.
+        absent, too. If a scenario has both, `link` carries messages to and from servers, which then
+        have no radio, `radio` all others.
     model : tuple of ModelKind
         The architecture of all nodes, or a list of several: node i has entry i modulo their number.
     data : DataSet

@@ -13,7 +13,7 @@ from netsim.links.radio.table import Radio
 from netsim.registry import Table
 from netsim.scenario.draft import KeyPath
 from netsim.scenario.labels import shown
-from netsim.scenario.nodes import overridden
+from netsim.scenario.nodes import SERVER, overridden
 from netsim.scenario.tables import Scenario
 from netsim.scenario.training import OwnTraining
 
@@ -76,6 +76,7 @@ def _unread(scenario: Scenario) -> dict[tuple[KeyPath, str], str]:
         ("radio", "mac"): _of_frames(scenario),
         ("radio", "shadowing"): _of_shadowing(scenario),
         ("nodes",): _of_nodes(scenario),
+        ("nodes", "groups"): _of_servers(scenario),
         ("link",): {**_of_link(scenario), **_of_groups(scenario, "link")},
         ("training",): _of_training(scenario),
         ("metrics",): _of_metrics(scenario),
@@ -93,6 +94,8 @@ _OF_ENTRY: KeyPath = ("algorithm", "training")
 """Table of an algorithm's own keys of the optimizer; keys are told with the algorithm's name."""
 _OF_ALL_GROUPS = ("battery_j", "churn", "downlink_bps", "sleep", "uplink_bps")
 """Keys of groups that take the place of the scenario's own for good."""
+_OF_RADIOS = ("sleep", "tx_power_dbm")
+"""Keys of groups that are of their nodes' radios."""
 
 
 def _of_groups(scenario: Scenario, table: str) -> dict[str, str]:
@@ -178,6 +181,15 @@ def _of_nodes(scenario: Scenario) -> Mapping[str, str]:
     return {"radius_m": 'it is read with placement = "disc", and by nodes that move'}
 
 
+def _of_servers(scenario: Scenario) -> Mapping[str, str]:
+    """Of keys of radios that groups of servers alone state, where these are on wires."""
+    if scenario.radio is None or scenario.link is None:
+        return {}
+    others = [group for group in scenario.nodes.groups if group.role != SERVER]
+    keys = [key for key in _OF_RADIOS if all(getattr(other, key) is None for other in others)]
+    return dict.fromkeys(keys, "servers are on the wires of [link], and have no radio")
+
+
 def _of_link(scenario: Scenario) -> Mapping[str, str]:
     link = scenario.link
     lines = (*scenario.per_node("uplink_bps"), *scenario.per_node("downlink_bps"))
@@ -219,7 +231,7 @@ def _is_own(table: Any, key: str) -> bool:
     if isinstance(table, Radio) and key in table.preset.radio():
         return any(beside.partition(".")[0] == key for beside in table.beside_preset)
     value, default = getattr(table, key), type(table).model_fields[key].get_default()
-    if not isinstance(value, Table):
+    if not isinstance(value, Table) or default is None:
         return bool(table.changed((key,)))
     kind = getattr(value, "kind", None)
     return kind != default["kind"] or bool(value.changed(type(value).model_fields))

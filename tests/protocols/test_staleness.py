@@ -197,6 +197,8 @@ def test_a_method_weighs_old_messages_as_the_closed_form_says(tmp_path, kind):
         used = uses[(uses.dst == node) & (uses.t_arrived_s <= t_s)]
         for peer in weights.keys() - {node}:
             sent_s = used[used.src == peer].t_sent_s.max()
+            mixed = used[(used.src == peer) & (used.t_sent_s == sent_s) & (used.used_by == "mix")]
+            assert (mixed.t_used_s <= t_s).all(), "weighed before it was mixed"
             s = (1.0 + t_s - sent_s) ** -0.8
             if math.isnan(sent_s):  # SPARQ-SGD mixes the common initial model until it hears
                 assert kind == "sparq_sgd"

@@ -139,6 +139,23 @@ def test_what_is_said_to_have_no_effect_has_none(key):
     assert hashes(tables(key, beside)) == hashes(tables(key, beside, value))
 
 
+@pytest.mark.parametrize(
+    ("key", "value"), [("tx_power_dbm", -40.0), ("sleep", {"kind": "duty_cycle"})]
+)
+def test_a_server_on_wires_has_no_radio_for_keys(key, value):
+    def made(*groups):
+        server = {"name": "server", "count": 1, "role": "server"}
+        nodes = {"count": 4, "groups": [{**server, **groups[0]}, *groups[1:]]}
+        return {**BASE, "radio": RADIO, "link": {"latency_s": 0.01}, "nodes": nodes}
+
+    assert told(made({})) == []
+    (text,) = told(made({key: value}))
+    assert "[nodes.groups" in text
+    assert "servers are on the wires" in text
+    assert hashes(made({})) == hashes(made({key: value}))
+    assert told(made({key: value}, {"name": "phones", "count": 1, key: value})) == []
+
+
 LOUD = {"nodes": {"count": 3, "groups": [{"name": "a", "count": 1, "tx_power_dbm": 0.0}]}}
 DOPPLER = {"kind": "rayleigh", "speed_m_per_s": 3.0}
 TONES = {"kind": "rayleigh", "doppler_hz": 9.0, "tones": 128, "process": "sum_of_sinusoids"}

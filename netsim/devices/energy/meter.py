@@ -1,6 +1,6 @@
 """Meter of the energy that nodes draw and harvest; it switches off nodes without any."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any
 
 from netsim.channels.sleep import Rhythm
@@ -40,6 +40,8 @@ class EnergyMeter:
         asleep.
     supply : Supply or None
         What nodes with a battery harvest; None: nothing.
+    wired : set of int
+        Nodes without a radio, on wires alone.
 
     Attributes
     ----------
@@ -68,18 +70,19 @@ class EnergyMeter:
         batch_size: int,
         rhythms: Sequence[Rhythm | None] = (),
         supply: Supply | None = None,
+        wired: Set[int] = frozenset(),
     ) -> None:
         self._env, self._availability, self._radio = env, availability, energy.radio
-        self._standing_w: float = energy.radio.standing_w()
-        self._saved_w: float = self._standing_w - energy.radio.sleeping_w()
+        standing_w: float = energy.radio.standing_w()
+        self._saved_w: float = standing_w - energy.radio.sleeping_w()
+        self._standing_w = [standing_w * (i not in wired) for i in range(len(batteries_j))]
         self._rhythms = {
             node: rhythm
             for node, rhythm in enumerate(rhythms)
-            if rhythm is not None and self._saved_w
+            if rhythm is not None and self._saved_w and node not in wired
         }
-        self._slept_ns = [0] * len(batteries_j)
-        self._on_since_ns = [0] * len(batteries_j)
-        self._radiated_w = radiated_w
+        self._slept_ns, self._on_since_ns = [0] * len(batteries_j), [0] * len(batteries_j)
+        self._radiated_w, self._wired = radiated_w, wired
         self._sending_w = [energy.radio.sending_w(w) for w in radiated_w]
         self._receiving_w = energy.radio.receiving_w()
         self.listens = self._receiving_w != 0.0
@@ -179,8 +182,8 @@ class EnergyMeter:
         from_ns, to_ns, airtime_ns : int
             See `on_air`.
         """
-        off = self._availability.off
-        for node in [node for node in nodes if node not in off]:
+        deaf = self._availability.off | self._wired
+        for node in [node for node in nodes if node not in deaf]:
             heard_ns, rhythm = airtime_ns, self._rhythms.get(node)
             if rhythm is not None and to_ns > from_ns:
                 asleep = rhythm.asleep_ns(from_ns, to_ns) / (to_ns - from_ns)
@@ -259,9 +262,8 @@ class EnergyMeter:
         does: Does,
     ) -> None:
         """Count energy of a radio, as `on_air` has it."""
-        rhythm = None
-        if self._rhythms and does is not Does.OVERHEAR:  # it may have to be awake
-            rhythm = self._rhythms.get(node)
+        # A radio that sends, or receives what is for it, may have to be awake.
+        rhythm = None if does is Does.OVERHEAR else self._rhythms.get(node)
         if not airtime_ns or (not watt and rhythm is None and self._states is None):
             return
         times = 1.0
@@ -410,11 +412,10 @@ class EnergyMeter:
 
     def _battery(self, node: int, joules: float) -> Battery:
         on = node not in self._availability.off
-        rhythm = self._rhythms.get(node)
+        standing = self._standing_w[node] * on, self._saved_w * on, self._rhythms.get(node)
         if self._supply is not None:
-            standing = self._standing_w * on, self._saved_w * on, rhythm
             return HarvestingBattery(node, joules, self._supply, *standing)
-        return Battery(joules, self._standing_w * on, self._saved_w * on, rhythm)
+        return Battery(joules, *standing)
 
     def on_switch(self, node: int, on: bool) -> None:
         """Switch a node on or off: it then draws standing power, or none.
@@ -431,7 +432,7 @@ class EnergyMeter:
         battery = self._batteries.get(node)
         if battery is not None:
             battery.left_j(now)
-            battery.set_standing_power(self._standing_w * on, self._saved_w * on)
+            battery.set_standing_power(self._standing_w[node] * on, self._saved_w * on)
             self._plan(node)
 
     def _stop(self, node: int) -> None:
@@ -467,8 +468,7 @@ class EnergyMeter:
     def spent_j(self, node: int, now_ns: int) -> float:
         """Joules that a node has drawn by an instant, of what is under way its part until then."""
         spent = self._radio_loads[node].drawn_j(now_ns) + self._compute_loads[node].drawn_j(now_ns)
-        if self._standing_w or self._rhythms:
-            spent += self._idle_j(node, now_ns)
+        spent += self._idle_j(node, now_ns)
         if node not in self._held_j:
             return spent
         charge = self.charge(node, now_ns)
@@ -483,7 +483,7 @@ class EnergyMeter:
         if self.by_bits:
             return None
         more_w: float = max(0.0, self._sending_w[node], self._receiving_w)
-        return self._standing_w + more_w
+        return self._standing_w[node] + more_w
 
     def held_j(self, node: int) -> float | None:
         """Joules that a node's battery held at first; None: without end."""
@@ -502,7 +502,7 @@ class EnergyMeter:
         return battery.charge(now_ns) if isinstance(battery, HarvestingBattery) else Charge(0.0)
 
     def _idle_j(self, node: int, now_ns: int) -> float:
-        joules = self._standing_w * self._availability.on_s(node, now_ns)
+        joules = self._standing_w[node] * self._availability.on_s(node, now_ns)
         rhythm = self._rhythms.get(node)
         if rhythm is not None:
             joules -= self._saved_w * to_s(self._asleep_ns(node, rhythm, now_ns))

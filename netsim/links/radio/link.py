@@ -90,8 +90,8 @@ class RadioLink(PhysicalLink):
         (node, node, time in ns) -> distance in m; None where nodes have no places.
     rhythms : sequence of Rhythm or None
         When each node's radio is awake; empty: all of them always.
-    base_stations : set of int
-        Nodes that send any number of messages at a time, where `mac` has them.
+    base_stations, wired : set of int
+        Those that send several messages at a time, where `mac` has them; those on wires alone.
     """
 
     def __init__(
@@ -108,12 +108,13 @@ class RadioLink(PhysicalLink):
         distance_m: Callable[[int, int, int], float] | None = None,
         rhythms: Sequence[Rhythm | None] = (),
         base_stations: AbstractSet[int] = frozenset(),
+        wired: AbstractSet[int] = frozenset(),
     ) -> None:
         nodes = self._nodes = len(budget.tx_power_w)
         super().__init__(env, recorder, nodes, None, off, meetings)
         self._streams, self._meter, self._last_wakeup = streams, meter, last_wakeup
         self._distance_of_pair_m, self._rhythms = distance_m, rhythms
-        self._servers = base_stations
+        self._servers, self._wired = base_stations, wired
         self._serial: dict[tuple[int, int], int] = {}
         self._queue = RadioQueue(nodes, radio.queue_limit)
         self._arrivals = Arrivals(env, streams, self._admit)
@@ -141,8 +142,7 @@ class RadioLink(PhysicalLink):
         self.acknowledged, self.control_bits = radio.arq.acknowledged, radio.control_bits
         self.discovery, self.probe_window_s = radio.discovery, radio.probe_window_s
         mac = self._mac = radio.mac
-        self._takes_turns = type(mac).wait_ns is not Mac.wait_ns
-        self._exclusive = mac.exclusive
+        self._takes_turns, self._exclusive = type(mac).wait_ns is not Mac.wait_ns, mac.exclusive
         self._packets = lru_cache(maxsize=64)(radio.packets)
         self.broadcast_acknowledged = radio.broadcast.rounds > 1
         self._rounds, self._feedback_bits = radio.broadcast.rounds, radio.broadcast.feedback
@@ -181,7 +181,7 @@ class RadioLink(PhysicalLink):
         if not mac.exclusive:  # radios are told to do several things at once
             meter.in_one_state(self._oldest_ns)
         apart = None if self.meetings is None else self.are_apart
-        routes = Routes(radio, budget, channel, nodes, off, apart) if radio.routing.relays else None
+        routes = Routes(radio, budget, channel, nodes, off, apart, self._wired)
         self._relaying = Relaying.from_routes(routes, radio, self, self._relaying)
         self._overhears = mac.one_channel and meter.listens and self._frames is None
         self._distance_m = distance_m if radio.propagation_delay else None

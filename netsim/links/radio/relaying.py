@@ -147,21 +147,21 @@ class Relaying:
 
     @classmethod
     def from_routes(
-        cls, routes: Routes | None, radio: Radio, link: PhysicalLink, before: Relaying | None
+        cls, routes: Routes, radio: Radio, link: PhysicalLink, before: Relaying | None
     ) -> Relaying | None:
         """Return the relaying by a table; messages on their way go on by it, too.
 
         Parameters
         ----------
-        routes : Routes or None
-            None: messages that are sent from now on are not relayed.
+        routes : Routes
         radio : Radio
+            Whose `routing` says whether messages that are sent from now on are relayed.
         link : PhysicalLink
         before : Relaying or None
             What has relayed until now.
         """
-        if routes is None or before is None:
-            return None if routes is None else cls(link, radio, routes)
+        if not radio.routing.relays or before is None:
+            return cls(link, radio, routes) if radio.routing.relays else None
         before.routes, before._radio = routes, radio
         return before
 

@@ -47,6 +47,8 @@ class Routes:
         Nodes that are switched off; those that are when a table is made are in no way.
     apart : callable or None
         (node, node) -> whether they are not in contact now; None: all always are.
+    wired : set of int
+        Nodes that are on wires alone, and in no way.
     """
 
     def __init__(
@@ -57,9 +59,10 @@ class Routes:
         nodes: int,
         off: AbstractSet[int],
         apart: Callable[[int, int], bool] | None,
+        wired: AbstractSet[int] = frozenset(),
     ) -> None:
         self._radio, self._budget, self._channel = radio, budget, channel
-        self._nodes, self._off, self._apart = nodes, off, apart
+        self._nodes, self._off, self._apart, self._wired = nodes, off, apart, wired
         self._cost = lru_cache(maxsize=1 << 12)(self._of_mean_snr)
         self._update_ns = max(1, to_ns(radio.routing.update_s))
         self._made_ns: int | None = None
@@ -114,7 +117,7 @@ class Routes:
     def _cost_matrix(self, time_ns: int) -> csr_array:
         """Costs of all links."""
         rows, columns, costs = [], [], []
-        on = [i for i in range(self._nodes) if i not in self._without]
+        on = [i for i in range(self._nodes) if i not in self._without | self._wired]
         for i in on:
             means = self._budget.mean_snr.snr(i, np.array(on), time_ns)
             for j, mean in zip(on, means.tolist(), strict=True):

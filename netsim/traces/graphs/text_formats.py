@@ -200,9 +200,10 @@ def read_pajek(graph: Graph) -> None:
     Raises
     ------
     DataError
-        If a vertex is not among those counted, or a section is unknown.
+        If a vertex is not among those counted or is there twice, or a section is unknown.
     """
     text, section, count, row = graph.text, "", None, 0
+    described: set[str] = set()
     for at, line in enumerate(text.content.splitlines(), start=1):
         if is_comment(line) or line.lstrip().startswith("/*"):
             continue
@@ -228,6 +229,9 @@ def read_pajek(graph: Graph) -> None:
         elif section == "*vertices":
             if words[0] not in graph.nodes:
                 raise text.error(f"vertex {quote(words[0])} is not among 1 to {count}", at)
+            if words[0] in described:
+                raise text.error(f"two nodes have the id {quote(words[0])}", at)
+            described.add(words[0])
             graph.nodes[words[0]] |= {"label": words[1]} if len(words) > 1 else {}
         elif len(ids) < 2 or section == "":
             raise text.error(f"{quote(words[0])} is no link of two vertices", at)

@@ -201,6 +201,24 @@ REFUSED = {
         r'names node "2", which is not declared',
     ),
     "JSON, twice": ('{"nodes": [{"id": 1}, {"id": 1}], "links": []}', 'two nodes have the id "1"'),
+    "Pajek, twice": ('*Vertices 2\n1 "a"\n1 "b"\n*Edges\n1 2\n', 'two nodes have the id "1"'),
+    "GraphML, twice": (
+        '<graphml><graph edgedefault="undirected"><node id="1"/><node id="1"/></graph></graphml>',
+        'two nodes have the id "1"',
+    ),
+    "GEXF, twice": (
+        '<gexf><graph><nodes><node id="1"/><node id="1"/></nodes><edges/></graph></gexf>',
+        'two nodes have the id "1"',
+    ),
+    "SNDlib, twice": (
+        "?SNDlib native format; type: network; version: 1.0\nNODES (\n a ( 1 2 )\n a ( 1 3 )\n)\n"
+        "LINKS (\n)\n",
+        'two nodes have the id "a"',
+    ),
+    "Rocketfuel, twice": (
+        "1 @a bb (1) -> <2> =r r0\n1 @a bb (1) -> <2> =r r0\n2 @c bb (1) -> <1> =x r0\n",
+        'two nodes have the id "1"',
+    ),
     "JSON, 1 and text 1": (
         '{"nodes": [{"id": 1}, {"id": "1"}], "links": []}',
         'two nodes have the id "1"',
