@@ -35,6 +35,8 @@ class HybridLink(Link):
         self.broadcast_acknowledged = radio.broadcast_acknowledged
         self.discovery, self.probe_window_s = radio.discovery, radio.probe_window_s
 
+    has_parts = True
+
     def between(self, src: int, dst: int) -> Link:
         return self.wires if src in self._servers or dst in self._servers else self.radio
 

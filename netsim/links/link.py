@@ -140,6 +140,8 @@ class Link(ABC):
         How long it then waits for answers.
     off : set of int
         Nodes that are switched off; kept by `netsim.devices.availability`.
+    has_parts : bool
+        Whether other links carry its messages, which `between` tells apart.
     """
 
     acknowledged: bool
@@ -148,6 +150,7 @@ class Link(ABC):
     discovery: str = "oracle"
     probe_window_s: float = 0.0
     off: AbstractSet[int]
+    has_parts: bool = False
 
     def between(self, src: int, dst: int) -> Link:
         """The link that carries messages from one node to another: this one, or a part of it."""

@@ -3,9 +3,8 @@
 `Outbox` checks, seals and sizes what leaves; a malicious node forges it there. `Inbox` hands what
 arrives to whoever waits for it: a request or a reply to the pending requests, a message of an
 exchange to the barrier or, under schedules without one, to the latest messages of that exchange,
-everything else to the mailbox. `RequestReply` asks peers and answers them; a reply carries its
-request's number, so a late one can't be taken for the answer to a new one. Requests of one instant
-are answered in a random order.
+everything else to the mailbox. `RequestReply` asks peers and answers them, requests of one instant
+in a random order; a reply carries its request's number, so a late one answers no new one.
 """
 
 from __future__ import annotations
@@ -88,8 +87,8 @@ class Outbox:
         uses: Uses,
         adversary: Adversary | None,
     ) -> None:
-        self._id, self._clock = node_id, clock
-        self._link, self._parameter_bits = link, parameter_bits
+        self._id, self._clock, self._link = node_id, clock, link
+        self._parameter_bits = parameter_bits
         self.link_changed()
         self._wakeups, self._deliveries, self._num_nodes = wakeups, deliveries, num_nodes
         self._uses, self._adversary, self.sent = uses, adversary, 0
@@ -497,18 +496,22 @@ class MessagingVerbs:
         self._outbox, self._deliveries = outbox, deliveries
         self._mailbox, self._latest = mailbox, latest
         self._neighbours, self._peers, self._model_bits = neighbours, peers, model_bits
-        self.link_changed()
 
     def link_changed(self) -> None:
         """Read again the size of empty messages on the link."""
         self._outbox.link_changed()
 
+    def _carrier(self, to: int) -> Link:
+        """The link that carries messages to a node."""
+        return self._link.between(self._id, to) if self._link.has_parts else self._link
+
     def send(self, to: int, msg: Message) -> simpy.Event:
         """See `Node.send`."""
+        link = self._carrier(to)
 
         def done(tx: Transmission, outcome: str, arrived: Any) -> None:
             self._deliveries[to](tx, outcome, arrived)
-            event.succeed(outcome if self._link.between(self._id, to).acknowledged else None)
+            event.succeed(outcome if link.acknowledged else None)
 
         (tx,) = self._outbox.transmissions({to: msg}, done)
         event = self._clock.new_event(f"send({type(msg).__name__})")
@@ -525,9 +528,9 @@ class MessagingVerbs:
 
         def done(tx: Transmission, outcome: str, arrived: Any) -> None:
             self._deliveries[tx.dst](tx, outcome, arrived)
-            link = self._link.between(self._id, tx.dst)
-            acknowledged = link.acknowledged and link.broadcast_acknowledged
-            outcomes[tx.dst] = outcome if acknowledged else None
+            link = self._carrier(tx.dst)
+            told = link.acknowledged and link.broadcast_acknowledged
+            outcomes[tx.dst] = outcome if told else None
             if len(outcomes) == len(receivers):
                 event.succeed(outcomes)
 
@@ -543,9 +546,9 @@ class MessagingVerbs:
         """See `Node.patience_s`."""
         if not peers:
             return LEAST_PATIENCE_S
-        link, me = self._link, self._id
-        asked_s = link.collection_s((me,), peers[0], link.between(me, peers[0]).control_bits)
-        answered_s = link.collection_s(peers, me, self._model_bits)
+        first, me, collection_s = peers[0], self._id, self._link.collection_s
+        asked_s = collection_s((me,), first, self._carrier(first).control_bits)
+        answered_s = collection_s(peers, me, self._model_bits)
         return max(LEAST_PATIENCE_S, PATIENCE * (asked_s + answered_s))
 
     def receive(self, kind: type[Message], timeout_s: float | None) -> simpy.Event:
