@@ -149,10 +149,13 @@ class FirstCalls:
             yield
             return
         before = hidden_state(module)
-        reals = {name: tensor.clone() for name, tensor in hidden_reals(module).items()}
+        is_near = all(parameter.device.type == "cpu" for parameter in module.parameters())
+        found = hidden_reals(module) if is_near else {}  # on a GPU, looking would wait for it
+        reals = {name: tensor.clone() for name, tensor in found.items()}
         yield
         changed = _kept(module, changed_names(before, hidden_state(module)), again)
-        changed = changed or read_reals(module, reals, again)
+        if is_near and not changed:
+            changed = read_reals(module, reals, again)
         if changed:
             raise WrittenInPlaceError(
                 f"{place_of(function)} changes {changed[0]} of the model, and a run has one module "
