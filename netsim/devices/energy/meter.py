@@ -279,7 +279,8 @@ class EnergyMeter:
             woken_w = self._saved_w * share
             joules += woken_w * rhythm.asleep_ns(from_ns, to_ns) / NS_PER_S
         self._add(node, new_load((from_ns, to_ns, watt * share, woken_w)), joules)
-        self._plan(node)
+        if self._batteries:
+            self._plan(node)
 
     def _count_states(
         self,

@@ -377,7 +377,7 @@ class RadioLink(PhysicalLink):
             packets, packet_bits = len(rounds.sending), rounds.packet_bits
         elif self._rounds > 1 and message.broadcast and first.envelope.request is None:
             rounds = BroadcastRounds(group, packets, packet_bits, self._rounds, self._feedback_bits)
-        begins_ns = now
+        overhead_ns, begins_ns = self._channel.overhead_ns(packet_bits), now
         if self._takes_turns:
             begins_ns += self._mac.wait_ns(self._slot_of[src], self._slots, now)
         one_by_one = self._one_by_one
@@ -404,9 +404,8 @@ class RadioLink(PhysicalLink):
             src, radios, receptions, packets, packet_bits, begins_ns, deadline_ns, rate_bps, missed
         )
         flight.power = flight.power_now = power
-        flight.sampler, flight.overhead_ns = self._sampler, self._channel.overhead_ns(packet_bits)
-        if played:
-            flight.sampler, flight.played = one_by_one, True
+        flight.sampler = one_by_one if played else self._sampler
+        flight.played, flight.overhead_ns = played, overhead_ns
         if rounds is not None:
             flight.repeated, self._in_rounds[flight] = True, rounds
         if self._adaptation is not None and not message.broadcast:
