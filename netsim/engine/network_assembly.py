@@ -77,7 +77,7 @@ def open_network(
         batch_size,
         world.rhythms,
         supply,
-        _servers_on_wires(world),
+        world.scenario.servers_on_wires,
     )
     speed, speed_factor = _speeds(world, batch_size)
     slot_s = scenario.exchange.slot_s or speed.mean_step_s() or 1.0
@@ -113,12 +113,6 @@ def _speeds(world: World, batch_size: int) -> tuple[Speed, tuple[float, ...]]:
     )
 
 
-def _servers_on_wires(world: World) -> frozenset[int]:
-    """Servers that have wires, and no radio, where all others have one."""
-    both = world.wiring is not None and world.budget is not None
-    return frozenset(i for i, role in enumerate(world.roles) if role == SERVER and both)
-
-
 def _open_link(
     world: World,
     clock: Clock,
@@ -147,7 +141,7 @@ def _open_link(
             distance_m=distances(world.positions_m, world.track, world.heights_m),
             rhythms=world.rhythms,
             base_stations=servers,
-            wired=_servers_on_wires(world),
+            wired=world.scenario.servers_on_wires,
         )
     if wires is not None and radio is not None:
         return HybridLink(radio, wires, servers)

@@ -41,7 +41,7 @@ from netsim.registry import (
     choice,
 )
 from netsim.scenario.changes import Change
-from netsim.scenario.nodes import AlgorithmName, ChurnChoice, Label, Nodes, overridden
+from netsim.scenario.nodes import SERVER, AlgorithmName, ChurnChoice, Label, Nodes, overridden
 from netsim.scenario.sweep import Sweep
 from netsim.scenario.training import OwnTraining, Part, Training
 from netsim.schedules import Schedule
@@ -428,6 +428,13 @@ class Scenario(Table):
         for part in path.split("."):
             common = None if common is None else getattr(common, part)
         return tuple(common if value is None else value for value in stated)
+
+    @property
+    def servers_on_wires(self) -> frozenset[int]:
+        """Servers that have wires, and no radio, where all others have one."""
+        if self.link is None or self.radio is None:
+            return frozenset()
+        return frozenset(i for i, role in enumerate(self.per_node("role")) if role == SERVER)
 
     def training_of(self, entry: AlgorithmEntry) -> Training:
         """[training] with what one algorithm has of its own."""

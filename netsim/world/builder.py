@@ -278,8 +278,11 @@ def _changed_worlds(world: World, site: Site) -> Iterator[tuple[int, World]]:
     """
     for at_s, changed in world.scenario.later:
         scenario = changed if world.fidelity is None else world.fidelity.apply_to(changed)
-        wiring = wires(scenario, world.roles, world.streams, site.folder)
-        radio = radios(scenario, world.positions_m, world.streams, world.track, site.folder)
+        try:
+            wiring = wires(scenario, world.roles, world.streams, site.folder)
+            radio = radios(scenario, world.positions_m, world.streams, world.track, site.folder)
+        except ScenarioError as error:
+            raise ScenarioError(f"[[changes]] at_s = {at_s:g}: {error}") from None
         range_m = None if radio.budget is None else radio.budget.range_m
         if range_m != site.range_m:
             known, _ = neighbours(scenario, replace(site, range_m=range_m))

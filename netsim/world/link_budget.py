@@ -60,10 +60,11 @@ def open_budget(
     threshold_db, base_dbm, mean_db = radio.threshold_db, radio.tx_power_dbm, radio.mean_snr_db
     noticed_db = linear_to_db(radio.sensitivity) if radio.sensitivity else -math.inf
     if radio.reachable is not None:
-        if not radio.reachable < nodes.count - 1:
+        others = _radios(scenario) - 1
+        if not radio.reachable < others:
             raise ScenarioError(
                 f"[radio] reachable = {radio.reachable:g}: must be less than the number of other "
-                f"nodes, {nodes.count - 1}"
+                f"nodes with a radio, {others}"
             )
         if positions is None:
             gap_db = _gap_db(scenario)
@@ -156,9 +157,14 @@ def _require_gains_alone(scenario: Scenario, gains: Gains) -> None:
         )
 
 
+def _radios(scenario: Scenario) -> int:
+    """Number of nodes with a radio."""
+    return scenario.nodes.count - len(scenario.servers_on_wires)
+
+
 def _gap_db(scenario: Scenario) -> float:
     """Threshold over mean SNR [dB] where all links have the same mean."""
-    radio, nodes = scenario.radio, scenario.nodes.count
+    radio, nodes = scenario.radio, _radios(scenario)
     assert radio is not None
     assert radio.reachable is not None
     if radio.fading.kind == "rayleigh" and not radio.shadowing.drawn:
@@ -183,6 +189,6 @@ def _edge_loss_db(scenario: Scenario) -> float:
         )
     exponent = radio.path_loss.power_law
     if radio.fading.kind != "rayleigh" or radio.shadowing.drawn or exponent is None:
-        return coverage.edge_loss_db(radio, nodes.count, nodes.radius_m, radio.reachable)
-    ratio = calibration.solve_d0_over_radius(nodes.count, radio.reachable, exponent)
+        return coverage.edge_loss_db(radio, _radios(scenario), nodes.radius_m, radio.reachable)
+    ratio = calibration.solve_d0_over_radius(_radios(scenario), radio.reachable, exponent)
     return float(radio.path_loss.loss_db(ratio * nodes.radius_m, radio.carrier_hz))

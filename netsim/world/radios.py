@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from netsim.channels.mac import distance_among
 from netsim.channels.rate.minstrel import Minstrel
 from netsim.channels.sleep import Rhythm, rhythms
 from netsim.errors import ScenarioError
@@ -17,6 +18,7 @@ from netsim.scenario.tables import Scenario
 from netsim.topology.mobility import Track
 from netsim.units import db_to_linear
 from netsim.world.link_budget import open_budget
+from netsim.world.placement import distances
 
 
 class Radios(NamedTuple):
@@ -76,6 +78,9 @@ def radios(
             'station, and there is none; give a node role = "server" in [[nodes.groups]], or name '
             'another kind, such as "orthogonal"'
         )
+    nodes = [i for i in range(scenario.nodes.count) if i not in scenario.servers_on_wires]
+    distance_m = distances(positions_m, track, scenario.nodes.heights)
+    scenario.radio.mac.require_slots(len(nodes), distance_among(nodes, distance_m))
     scenario.radio.fading.open_file(folder)
     scenario.radio.packet_error.open_file(folder)
     _require_rates(scenario.radio)

@@ -153,6 +153,23 @@ class Reservations(ABC):
         """Take note that a node sends now; returns in which sub-channel."""
 
 
+def distance_among(
+    nodes: Sequence[int], distance_m: Callable[[int, int, int], float] | None
+) -> Callable[[int, int, int], float] | None:
+    """The distance between two of some nodes, as a function of (place, place, time in ns).
+
+    Parameters
+    ----------
+    nodes : sequence of int
+        Ids, by place.
+    distance_m : callable or None
+        (node, node, time in ns) -> distance in m; None where nodes have no places.
+    """
+    if distance_m is None:
+        return None
+    return lambda one, other, time_ns: distance_m(nodes[one], nodes[other], time_ns)
+
+
 class Mac(Component):
     """Rule of access to the medium.
 
@@ -227,6 +244,11 @@ class Mac(Component):
             Each from 0 to one less than there are slots.
         """
         return range(nodes)
+
+    def require_slots(
+        self, nodes: int, distance_m: Callable[[int, int, int], float] | None
+    ) -> None:
+        """Raise ScenarioError if a frame has fewer slots than nodes need; see `slot_of_each`."""
 
     def wait_ns(self, node: int, nodes: int, time_ns: int) -> int:
         """Return the time [ns] until the turn of a sender whose message could start now.

@@ -6,11 +6,13 @@ and a part r, 0 < r <= 1, of another takes q frames and r slots. Attempts meet t
 they were spread evenly over the frames, so up to a frame early or late.
 """
 
+from collections.abc import Callable
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from netsim.channels.mac import Mac, Medium, Turns
+from netsim.errors import ScenarioError
 from netsim.registry import Count, Duration
 from netsim.units import NS_PER_S
 
@@ -44,5 +46,17 @@ class Tdma(Mac):
     def turns(self, nodes: int) -> Turns:
         return Turns(self.slot_s * NS_PER_S, self._slots(nodes))
 
-    def _slots(self, nodes: int) -> int:
-        return max(nodes, self.slots or 0)
+    def require_slots(
+        self, nodes: int, distance_m: Callable[[int, int, int], float] | None
+    ) -> None:
+        if self.slots is None:
+            return
+        needed = max(self.slot_of_each(nodes, distance_m), default=0) + 1
+        if self.slots < needed:
+            raise ScenarioError(
+                f"[radio.mac] slots = {self.slots}: is less than the {needed} that the {nodes} "
+                f"nodes with a radio need; state {needed} or more, or leave it out"
+            )
+
+    def _slots(self, needed: int) -> int:
+        return self.slots or needed

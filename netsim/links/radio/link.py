@@ -153,11 +153,9 @@ class RadioLink(PhysicalLink):
             channel, radio.packets, off, self._free, self._rhythms, self._serial
         )
         self._base_stations = self._servers if mac.has_base_stations else frozenset()
-        self._slot_of = mac.slot_of_each(nodes, distance_m)
-        self._slots = max(self._slot_of, default=0) + 1
-        if mac.turns(self._slots) is not None:  # nobody is first by a number
-            order = streams.permutation("order of slots", n=self._slots).tolist()
-            self._slot_of = [order[slot] for slot in self._slot_of]
+        self._slot_of, self._slots = channel_access.slots(
+            mac, [i for i in range(nodes) if i not in self._wired], distance_m, streams
+        )
         self._interference = channel_access.interference_of(
             radio, channel, nodes, distance_m, self._servers, streams, self._slot_of, meter.listens,
             self.recorder.warnings,

@@ -1,5 +1,7 @@
 """Radios between the nodes and wires to a server, in one scenario."""
 
+from math import log, log10
+
 import pandas as pd
 import pytest
 
@@ -85,6 +87,45 @@ def test_a_message_takes_the_link_of_its_ends(tmp_path):
     assert 0 in link.in_reach(1, [0, 2, 3])
     run.devices.availability.die(3)
     assert link.off == link.radio.off == link.wires.off == {3}
+
+
+RADIO = {"mean_snr_db": 20.0, "rate": {"kind": "fixed", "rate_bps": 1e6}}
+
+
+@pytest.mark.parametrize("keys", [{"kind": "tdma"}, {"kind": "tdma_reuse", "interference_m": 1e3}])
+def test_a_server_on_wires_has_no_slot(keys):
+    """Five of six nodes have a radio: frames of five slots, each slot one node's."""
+    placed = {"count": 6, "groups": GROUPS, "placement": "disc", "radius_m": 10.0}
+    radio = {"rate": RADIO["rate"], "mac": keys}
+    scenario = from_dict(tables("dpsgd", radio=radio, nodes=placed))
+    run = engine.Simulation(world.build(scenario), scenario.algorithm[0], None, False, None)
+    assert run.link.radio._slots == 5
+    assert set(run.link.radio._slot_of) == {1, 2, 3, 4, 5}
+    assert sorted(run.link.radio._slot_of.values()) == [0, 1, 2, 3, 4]
+
+
+def test_a_server_on_wires_is_not_among_those_that_a_radio_reaches():
+    """Two of four other radios: under Rayleigh fading a threshold of ln(4 / 2) of the mean SNR."""
+    scenario = from_dict(tables("dpsgd", radio=RADIO | {"reachable": 2.0}))
+    assert world.build(scenario).threshold_db == pytest.approx(20.0 + 10.0 * log10(log(4 / 2)))
+    with pytest.raises(ScenarioError, match=r"\[radio\] reachable = 4: must be less .* radio, 4"):
+        world.build(from_dict(tables("dpsgd", radio=RADIO | {"reachable": 4.0})))
+
+
+@pytest.mark.parametrize("keys", [{"kind": "tdma"}, {"kind": "tdma_reuse", "interference_m": 1e3}])
+def test_fewer_slots_than_radios_are_refused_also_in_a_change(keys):
+    placed = {"count": 6, "groups": GROUPS, "placement": "disc", "radius_m": 10.0}
+
+    def build(slots, **more):
+        radio = {"rate": RADIO["rate"], "mac": keys | {"slots": slots}}
+        return world.build(from_dict(tables("dpsgd", radio=radio, nodes=placed, **more)))
+
+    build(5)
+    with pytest.raises(ScenarioError, match=r"\[radio.mac\] slots = 4: is less than the 5"):
+        build(4)
+    later = [{"at_s": 2.0, "set": {"radio.mac.slots": 4}}]
+    with pytest.raises(ScenarioError, match=r"\[\[changes\]\] at_s = 2: \[radio.mac\] slots = 4"):
+        build(5, changes=later)
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-from netsim.channels.mac import ALONE, Turns
+from netsim.channels.mac import ALONE, Mac, Turns, distance_among
 from netsim.channels.mac.ofdma import Ofdma
 from netsim.channels.sleep import Rhythm
 from netsim.clock import Clock
@@ -30,6 +30,31 @@ from netsim.recording.run_warnings import RunWarnings
 from netsim.rng import Streams
 
 
+def slots(
+    mac: Mac,
+    radios: Sequence[int],
+    distance_m: Callable[[int, int, int], float] | None,
+    streams: Streams,
+) -> tuple[dict[int, int], int]:
+    """Return the slot of each node that has a radio, and how many slots there are.
+
+    Parameters
+    ----------
+    mac : Mac
+    radios : sequence of int
+        Nodes with a radio, in order.
+    distance_m : callable or None
+        (one, other, time_ns) -> metres.
+    streams : Streams
+    """
+    slot_of = mac.slot_of_each(len(radios), distance_among(radios, distance_m))
+    number = max(slot_of, default=0) + 1
+    if mac.turns(number) is not None:  # nobody is first by a number
+        order = streams.permutation("order of slots", n=number).tolist()
+        slot_of = [order[slot] for slot in slot_of]
+    return dict(zip(radios, slot_of, strict=True)), number
+
+
 def interference_of(
     radio: Radio,
     channel: RadioChannel,
@@ -37,7 +62,7 @@ def interference_of(
     distance_m: Callable[[int, int, int], float] | None,
     servers: AbstractSet[int],
     streams: Streams,
-    slot_of: Sequence[int],
+    slot_of: Mapping[int, int],
     listens: bool,
     warnings: RunWarnings,
 ) -> Interference | Cells | None:
@@ -53,8 +78,8 @@ def interference_of(
     servers : set of int
         Base stations.
     streams : Streams
-    slot_of : sequence of int
-        The slot of each node, where senders have slots.
+    slot_of : mapping of int to int
+        The slot of each node with a radio, where senders have slots.
     listens : bool
         Whether receiving takes energy.
     warnings : RunWarnings

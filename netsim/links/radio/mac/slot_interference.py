@@ -7,7 +7,7 @@ and each is for the other a sender that is always on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
 from netsim.channels.mac import Mac
@@ -26,7 +26,7 @@ class SlotInterference(Interference):
     mac : Mac
     channel : RadioChannel
     nodes : int
-    slot_of : sequence of int
+    slot_of : mapping of int to int
         The slot of each node.
     by_snr : bool
         As of `Interference`.
@@ -35,7 +35,7 @@ class SlotInterference(Interference):
     own_sending_drowns: ClassVar[bool] = True
 
     def __init__(
-        self, mac: Mac, channel: RadioChannel, nodes: int, slot_of: Sequence[int], by_snr: bool
+        self, mac: Mac, channel: RadioChannel, nodes: int, slot_of: Mapping[int, int], by_snr: bool
     ) -> None:
         super().__init__(mac, channel, nodes, None, by_snr)
         self._slot_of = slot_of
