@@ -150,8 +150,18 @@ def design_of(
     return design(folder, sweep, seed, names)
 
 
-def tables_of(folder: Path) -> "SweepTables":
+def tables_of(
+    folder: Path,
+    target: float | None = None,
+    show: Sequence[str] | None = None,
+    against: str | None = None,
+) -> "SweepTables":
     """The tables of a sweep by its folder, of a search with its trials.
+
+    Parameters
+    ----------
+    folder, target, show, against
+        As of `design_of`.
 
     Raises
     ------
@@ -160,7 +170,7 @@ def tables_of(folder: Path) -> "SweepTables":
     """
     from netsim.views.gathering.sweep_tables import SweepTables
 
-    return SweepTables(folder, design_of(folder), read_trials(folder))
+    return SweepTables(folder, design_of(folder, target, show, against), read_trials(folder))
 
 
 def measures_named(text: str) -> list[str]:

@@ -345,7 +345,7 @@ class Sweep(Run):
         return changed_in(self.folder, folders, points) + unmoved_in(points, folders)
 
     def _swept(self) -> SweepTables:
-        return SweepTables(self.folder, self.design)
+        return SweepTables(self.folder, self.design, sweep_results.read_trials(self.folder))
 
     @property
     def points(self) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from netsim.views.gathering.sweep_tables import SweepTables, described
 
 TITLE = "Response over two keys"
 PLACE = 7
-NOTHING = "not exactly two keys vary"
+NOTHING = "not exactly two keys vary, or its points are trials of a search, which have no grid"
 
 
 def of_sweep(sweep: SweepTables) -> Shown | None:

@@ -190,6 +190,17 @@ def test_a_search_is_kept_and_gone_on_with(ok, netsim, here):
 
 
 @pytest.mark.slow
+def test_trials_over_two_keys_are_no_grid(ok, netsim, here):
+    draw = ("--draw", "training.learning_rate=0.1:1", "--draw", "compute.step_s=0.1:0.2")
+    how = ("--search", "random", "--trials", "2", "--select", "accuracy", "--jobs", "1")
+    ok("sweep", "s.toml", *draw, *how, "--out", "out", "-q")
+    refused = netsim("plot", "out", "--as", "response_map", algorithms=False)
+    assert refused.exit_code == 2
+    assert "trials of a search, which have no grid" in " ".join(refused.stderr.split())
+    assert not list(here.glob("out-*"))
+
+
+@pytest.mark.slow
 def test_a_search_ends_bad_trials_at_their_evaluations(ok, here):
     pytest.importorskip("optuna", reason="Optuna is not installed")
     draw = ("--draw", "training.learning_rate=0.5,0.4,0.3,0.00001", "--trials", "12")

@@ -28,7 +28,6 @@ def command(
     from netsim.views import differences
     from netsim.views.compare import table
     from netsim.views.gathering.comparison import tidy_rows
-    from netsim.views.gathering.sweep_tables import SweepTables
     from netsim.views.render.terminal import WrappedTable
 
     if csv is not None:
@@ -37,8 +36,7 @@ def command(
         raise ScenarioError(f"--csv {csv}: is there already; name another file")
     if len(runs) == 1 and sweep_results.is_sweep(runs[0]):
         named = None if show is None else sweep_results.measures_named(show)
-        design = sweep_results.design_of(runs[0], target, named, against)
-        sweep = SweepTables(runs[0], design)
+        sweep = sweep_results.tables_of(runs[0], target, named, against)
         shown = WrappedTable(differences.printed(sweep))
         missing = sweep_results.left_out(runs[0])
         if csv is not None:  # after all that reads the runs

@@ -157,9 +157,8 @@ def _gathered(paths: Sequence[Path], view: str, ask: Ask) -> Shown:
 def _sweep(folder: Path, view: str, ask: Ask) -> Shown:
     from netsim.campaign import sweep_results
     from netsim.views import find, sweep
-    from netsim.views.gathering.sweep_tables import SweepTables
 
-    tables, found = SweepTables(folder, sweep_results.design_of(folder)), find(view)
+    tables, found = sweep_results.tables_of(folder), find(view)
     if view != "sweep":
         shown = found.of_sweep(tables)
         if shown is None:
