@@ -94,6 +94,8 @@ def shipped_names() -> list[str]:
 def add_folder(found: Found, folder: Path) -> None:
     """Add what the files of a folder hold.
 
+    A folder without any is one of the faults.
+
     Raises
     ------
     ScenarioError
@@ -110,6 +112,12 @@ def add_folder(found: Found, folder: Path) -> None:
         package.__path__ = [str(folder.resolve())]
         sys.modules[name] = package
     importlib.invalidate_caches()
+    if not _names(sys.modules[name]):
+        below = sorted({f"{path.parent}" for path in folder.glob("*/*.py")})
+        found.problems.append(
+            f"--components {folder}: no component lies in it, a Python file NAME.py for each"
+            + (f"; there are some in {', '.join(below)}" if below else "")
+        )
     _add_package(found, sys.modules[name], str(folder))
 
 

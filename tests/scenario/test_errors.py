@@ -299,6 +299,18 @@ def test_an_algorithm_folder_that_is_not_there_is_named(write, tmp_path):
         load(write(), (), tmp_path / "nowhere")
 
 
+def test_a_folder_without_components_is_named(write, tmp_path):
+    folder = tmp_path / "own"
+    (folder / "below").mkdir(parents=True)
+    (folder / "test_it.py").write_text("")
+    with pytest.raises(ScenarioError) as caught:
+        load(write(), (), folder)
+    assert str(caught.value).endswith("a Python file NAME.py for each")
+    (folder / "below" / "mine.py").write_text("")
+    with pytest.raises(ScenarioError, match=r"there are some in .*below"):
+        load(write(), (), folder)
+
+
 def test_a_key_of_several_tables_is_said_to_belong_into_each_of_them(errors, base):
     found = errors(base + "[radio]\n[link]\n[training]\nttl_s = 1")
     assert found[0].endswith("it belongs in [radio] or in [link]")
