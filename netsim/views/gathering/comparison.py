@@ -377,9 +377,9 @@ def _values_by_seed(name: str, runs: Mapping[int, Row]) -> dict[int, float]:
 
 def _is_spoilt(name: str, runs: Mapping[int, Row]) -> bool:
     """True if a run has no such number because models of it, or of its rival, are not finite."""
-    for row in runs.values():
-        value = row.get(name)
-        diverged = row.get("nodes_diverged") or row.get("nodes_caught")
+    for of_run in runs.values():
+        value = of_run.get(name)
+        diverged = of_run.get("nodes_diverged") or of_run.get("nodes_caught")
         if (
             not math.isfinite(value)
             if value is not None
