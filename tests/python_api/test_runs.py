@@ -328,18 +328,21 @@ def test_a_search_draws_from_ranges_and_lists_in_python_too(small, here):
         assert values["training.batch_size"] in (4, 5)
 
 
+OWN = "algorithm.dpsgd.local_steps"
+
+
 def test_every_trial_of_a_search_has_its_row_also_without_the_keys_of_another_method(small, here):
     """A method's own key is no label of the other's trials, which come first here, too."""
     pytest.importorskip("optuna", reason="Optuna is not installed")
     methods = [{"kind": "local", "pace": "rounds"}, {"kind": "dpsgd"}]
     scenario = small.replace(algorithm=methods, horizon_s=5.0)
-    draw = {"training.learning_rate": [0.05, 0.1], "algorithm.dpsgd.local_steps": [1, 2]}
+    draw = {"training.learning_rate": {"low": 0.01, "high": 0.1}, OWN: [1, 2]}
     found = netsim.sweep(
         scenario, search="random", draw=draw, trials=2, select="accuracy", out="s", jobs=1
     )
     runs = len(found.summary)
     table = found.compare(found).by_algorithm
-    assert len(table) == runs
+    assert len(table) == runs == 4
     assert (table["value"] == table["other"]).all()
     assert list(found.metrics.columns[:4]) == [*draw, "seed", "algorithm"]
     assert found.metrics.groupby([*draw, "algorithm"], dropna=False, observed=True).ngroups == runs
