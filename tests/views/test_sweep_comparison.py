@@ -106,6 +106,14 @@ def test_what_only_some_seeds_say_is_over_those(tmp_path):
     )
 
 
+def test_a_difference_that_is_not_known_is_a_dash_and_the_first_point_has_none(tmp_path):
+    put(tmp_path, "p0.0", 0, delay={})
+    put(tmp_path, "p0.5", 0, delay={"mean_s": 2.0})
+    asked = swept(0.0, 0.5, seeds=(0,), show=("delay_s",))
+    table = differences.printed(SweepTables(tmp_path, asked))
+    assert [column.cells for column in table.columns] == [["-", "2.00"], ["", "-"]]
+
+
 def test_rows_are_tidy(tmp_path):
     for point in ("p0.0", "p0.5"):
         for seed in (0, 1, 2):
