@@ -36,10 +36,12 @@ OUTCOMES = (
     "asleep",
     "withdrawn",
 )
-"""Ways a message can end. All but the first two, `deadline` and `withdrawn` count as lost."""
+"""Ways a message can end."""
 
 ARRIVED = ("delivered", "partial")
 """Outcomes of messages that were handed to their receiver."""
+LOST = tuple(word for word in OUTCOMES if word not in (*ARRIVED, "deadline", "withdrawn"))
+"""Outcomes that count as lost: `deadline` is expired, `withdrawn` its sender's own doing."""
 ADDED_OUTCOMES = frozenset({"asleep", "withdrawn"})
 """Outcomes that enter a fingerprint only where they occur, so that older fingerprints hold."""
 

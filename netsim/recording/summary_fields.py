@@ -13,6 +13,8 @@ from netsim.registry import did_you_mean
 from netsim.units import BITS_PER_MEGABYTE
 
 Summary = Mapping[str, Any]
+_MOST_DECIMALS = 6
+"""A number that needs more is spelled with a power of ten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,25 +56,29 @@ class Measure:
         return 100.0 if self.unit in ("%", "pp") else 1.0
 
     def spelled(self, value: float, half: float | None = None, sign: str = "") -> str:
-        """The number in its unit, to three digits, or with half the width of its interval.
+        """The number in its unit, to three digits, or with half its interval; `-` if not finite.
 
         Parameters
         ----------
         value : float
         half : float, optional
             Half the width of an interval around it: shown to two digits, but to no more than four
-            of the number's own; not at all where runs have 1 or 0.
+            of the number's own.
         sign : str
             "+" for differences.
         """
-        half = None if self.is_yes_or_no else half
+        if not math.isfinite(value):
+            return "-"
+        half = None if half is None or not math.isfinite(half) else half
         if self.scale != 1.0:
             value, half, decimals = self.scale * value, half and self.scale * half, 1
         elif self.unit == "#" and not half:
             decimals = 0
         else:
             size = max(half or abs(value) / 10, abs(value) / 100)
-            decimals = min(6, max(0, 1 - math.floor(math.log10(size)))) if size else 0
+            decimals = max(0, 1 - math.floor(math.log10(size))) if size else 0
+            if decimals > _MOST_DECIMALS:
+                return f"{value:{sign}.2e}" + ("" if half is None else f" ± {half:.1e}")
         around = "" if half is None else f" ± {half:,.{decimals}f}"
         rounded = round(value, decimals) + 0.0  # never "-0.0"
         return f"{rounded:{sign},.{decimals}f}{around}"

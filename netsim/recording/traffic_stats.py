@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.recording.parquet_parts import Rows
-from netsim.recording.schema import OUTCOMES
+from netsim.recording.schema import LOST, OUTCOMES
 from netsim.units import NS_PER_S, to_s
 
 _DELIVERED = OUTCOMES.index("delivered")
@@ -89,7 +89,6 @@ class Traffic:
             by_kind.setdefault(kinds[kind], {})[OUTCOMES[outcome]] = count
             by_outcome[OUTCOMES[outcome]] += count
         sent = by_outcome.total()
-        kept = by_outcome["delivered"] + by_outcome["partial"]
         sums = {kinds[kind]: found.tolist() for kind, found in sorted(self._by_kind.items())}
         known = self.model_bits is not None
         delays = {kinds[kind]: found for kind, found in sorted(self._delays.items())}
@@ -98,7 +97,7 @@ class Traffic:
                 "sent": sent,
                 "delivered": by_outcome["delivered"],
                 "partial": by_outcome["partial"],
-                "lost": sent - kept - by_outcome["deadline"] - by_outcome["withdrawn"],
+                "lost": sum(by_outcome[outcome] for outcome in LOST),
                 "expired": by_outcome["deadline"],
                 "withdrawn": by_outcome["withdrawn"],
                 "bits_offered": sum(offered for _, _, offered, _, _ in sums.values()),

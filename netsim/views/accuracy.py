@@ -106,8 +106,9 @@ def of_runs(runs: Sequence[RunFolder], ask: Ask) -> Shown | None:
             drawn.append(Curves(metric, "time", lines, minus))
     if max((float(line.x.max()) for one in drawn for line in one.lines), default=0.0) == 0:
         return None
-    about = _explanation(seeds, ask.paired_to is not None)
     every = [line for one in drawn for line in one.lines]
+    counts = sorted({line.seeds for line in every})  # not those of seeds that measured nothing
+    about = _explanation(counts, ask.paired_to is not None)
     without = [line.label for line in every if not np.isfinite(line.y).any()]  # not to be seen
     if ask.on_paper and without and len(without) == len(every):
         raise ScenarioError(

@@ -100,7 +100,11 @@ def printed(sweep: SweepTables) -> Printed:
         columns.append(Column(title(name), means))
         if several:
             unit = title(name).partition("\n")[2].replace("%", "pp")
-            differences = [_cell_text(name, _difference(name, line), line, "+") for line in lines]
+            differences = [
+                _cell_text(name, _difference(name, line), line, "+")
+                or ("" if line.point == first else "-")
+                for line in lines
+            ]
             columns.append(Column(f"Δ\n{unit}", differences, keep_with_previous=True))
     rows = {
         "point": [line.point for line in lines],

@@ -5,6 +5,7 @@ worlds, which share their draws. The entry whose `set` has the most keys comes f
 own world last, and each is compared, node by node, with the one above it.
 """
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from netsim.recording.main_metric import MainMetric, is_share
 from netsim.recording.metrics import Curve, curve, names
 from netsim.recording.reader import RunFolder
 from netsim.recording.schema import ARRIVED
+from netsim.recording.summary_fields import MEASURES
 from netsim.registry import TAGS
 from netsim.scenario.labels import shown
 from netsim.views import (
@@ -51,6 +53,7 @@ CAUSES = {
     "collision": "collision",
     "busy": "receiver busy",
     "off": "receiver off",
+    "asleep": "receiver asleep",
     LATE: "too late",
     "withdrawn": "withdrawn by its sender",
 }
@@ -162,8 +165,12 @@ def worlds_of(folders: Sequence[Path], entries: Sequence[Mapping[str, Any]]) -> 
 
 
 def difference(run: World, other: World) -> Spread | None:
-    """One run less another, node by node, at the last time that both were measured; None: never."""
-    return paired_nodes(run.run.measured, other.run.measured, run.main, other.main)
+    """One run less another, node by node, at the last time that both were measured.
+
+    None: never, or a node's model was not finite then.
+    """
+    found = paired_nodes(run.run.measured, other.run.measured, run.main, other.main)
+    return None if found is None or not math.isfinite(found.mean) else found
 
 
 def printed(cost: NetworkCost) -> Printed:
@@ -171,16 +178,19 @@ def printed(cost: NetworkCost) -> Printed:
     runs, main = cost.runs, cost.runs[0].main
     columns = []
     if any(run.learned for run in runs):
-        spelled = [_value(run) if run.learned else "-" for run in runs]
         unit = "%" if is_share(main.name) else ""
-        columns.append(Column(f"{main.name.replace('_', ' ')}\n{unit}", spelled))
-        columns.append(Column("Δ\n", ["" if g is None else _gap(g, main.name) for g in cost.gaps]))
+        columns.append(Column(f"{main.name.replace('_', ' ')}\n{unit}", list(map(_value, runs))))
+        unknown = ["-" if i else "" for group in cost.groups for i in range(len(group))]
+        gaps = [
+            u if g is None else _gap(g, main.name) for g, u in zip(cost.gaps, unknown, strict=True)
+        ]
+        columns.append(Column("Δ\n", gaps))
     columns.append(Column("messages\n", [f"{run.sent:,}" for run in runs], cost=True))
     for title, outcomes in cost.fates(TITLES).items():
         cells = [f"{100 * run.share(*outcomes):.1f}" if run.sent else "-" for run in runs]
         columns.append(Column(f"{title}\n%", cells, cost=True))
     delays_s = [run.delay_s("mean") for run in runs]
-    cells = ["-" if delay is None else f"{delay:.2f}" for delay in delays_s]
+    cells = ["-" if delay is None else _delay(delay) for delay in delays_s]
     columns.append(Column("delay\ns", cells, cost=True))
     note = (
         "Δ: to the row above, node by node, ± half its 95 % interval over the nodes of this seed\n"
@@ -214,14 +224,16 @@ def _sentence(group: Sequence[World]) -> str:
         if here.outcomes[cause]
     ]
     said = f"Of {here.name}'s {here.sent:,} messages {100 * here.share(*ARRIVED):.1f} % arrived"
+    if not here.sent:
+        said = f"{here.name} sent no message"
     mean_s, max_s = here.delay_s("mean"), here.delay_s("max")
     if mean_s is not None and max_s:
-        said += f", after {mean_s:.2g} s on average and {max_s:.2g} s at most"
+        said += f", after {_rough(mean_s)} s on average and {_rough(max_s)} s at most"
     said += f" ({', '.join(lost)})" if lost else ""
     reached = []
     for i, run in enumerate(group):
         gap = difference(run, group[i - 1]) if i else None
-        if not run.learned or (i and gap is None):
+        if _value(run) == "-" or (i and gap is None):
             continue
         value = f"{run.name} {_value(run, unit=True)}"
         if gap is not None:
@@ -251,8 +263,19 @@ def _against(gap: Spread, main: MainMetric) -> str:
     return f"{'gains' if (gap.mean < 0) == main.is_lower_better else 'loses'} ({gap_text})"
 
 
+def _rough(time_s: float) -> str:
+    return f"{time_s:.2g}" if time_s < 100 else f"{time_s:,.0f}"
+
+
+def _delay(time_s: float) -> str:
+    """A delay in s to two decimals; one of less than 10 ms to three digits."""
+    return f"{time_s:.2f}" if time_s >= 0.01 or not time_s else MEASURES["delay_s"].spelled(time_s)
+
+
 def _value(run: World, unit: bool = False) -> str:
-    value = float(run.curve.mean[-1])
+    value = float(run.curve.mean[-1]) if run.learned else math.nan
+    if not math.isfinite(value):
+        return "-"
     if is_share(run.main.name):
         return f"{100 * value:.1f}" + (" %" if unit else "")
     return f"{value:.3g}"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from netsim.recording.reader import RunFolder
+from netsim.recording.schema import ARRIVED
 from netsim.views import Ask, Panel, Quantity, Shares, Shown
 from netsim.views.gathering import runs as of_several
 from netsim.views.network_cost import CAUSES
@@ -59,7 +60,7 @@ def fates_of(summary: Mapping[str, Any]) -> Counter[str]:
     found: Counter[str] = Counter()
     for by_outcome in summary.get("outcomes", {}).values():
         for outcome, count in by_outcome.items():
-            found[CAUSES.get(outcome, OTHERS)] += int(count)
+            found[OTHERS if outcome in ARRIVED else CAUSES.get(outcome, outcome)] += int(count)
     uses = summary.get("uses", {})
     arrived, used = int(uses.get("arrived", 0)), int(uses.get("used", 0))
     found[USED] += used

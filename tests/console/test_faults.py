@@ -265,6 +265,20 @@ def test_a_model_that_becomes_nan_is_named_and_no_number(netsim, here):
     assert "diverge" in result.stderr
 
 
+def test_models_that_are_nan_are_dashes_in_every_unit_and_on_the_page(netsim, here):
+    """An error of regression has no percent; a lead over a rival that diverged is none."""
+    whole = ("small_regression", "--set", "horizon_s=3", "--set", "nodes.count=6", "--out", "out")
+    swept = ("--over", "training.learning_rate=0.02,1e30", "--seeds", "0:2", "--jobs", "1")
+    result = netsim("sweep", *whole, *swept, "--against", "local", "--show", "main_metric_lead")
+    assert result.exit_code == 0, result.output
+    cells = [line.split()[3:] for line in result.stdout.splitlines() if "dpsgd" in line.split()[:2]]
+    assert "nan" not in " ".join(map(" ".join, cells)), cells
+    assert (here / "out" / "report.html").exists()
+    result = netsim("run", *whole[:-1], "run", "--set", "training.learning_rate=1e30")
+    assert result.exit_code == 0, result.output
+    assert (here / "run" / "report.html").exists()
+
+
 @pytest.mark.slow
 def test_a_clock_that_is_set_back_changes_nothing(netsim, here, whole, monkeypatch):
     began, real = time.time(), time.time

@@ -1,15 +1,20 @@
 """`netsim fork`: a run again with a change, compared with the original."""
 
 import json
+import math
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from netsim.console.app import app
 from netsim.recording import checksums, run_folder
+from netsim.recording.schema import ARRIVED, OUTCOMES
+from netsim.recording.traffic_stats import Traffic
 from netsim.scenario.scheduled_changes import CHANGEABLE, LASTING
+from netsim.views.gathering import fork_comparison
 from netsim.views.gathering.fork_comparison import Pair, compare
 from tests.views.conftest import write_run
 
@@ -105,6 +110,31 @@ def test_equal_delays_of_fewer_messages_are_no_difference(tmp_path):
     found = compare(Pair(tmp_path / "a", tmp_path / "b", 0.0), 3)[0]["delay_s"]
     assert (found["difference"], found["higher"], found["lower"]) == (0.0, 0, 0)
     assert found["fork"] == pytest.approx(0.029552, rel=1e-12)
+
+
+def test_what_counts_as_lost_is_what_the_summary_counts(tmp_path):
+    """Of each outcome one message: what expired or its sender withdrew is not lost."""
+    for name in "ab":
+        write_run(
+            tmp_path / name,
+            messages=[
+                (float(t), t + 1.0, 0, 1, "Model", outcome, 1.0 if outcome in ARRIVED else None)
+                for t, outcome in enumerate(OUTCOMES)
+            ],
+        )
+    found = compare(Pair(tmp_path / "a", tmp_path / "b", 0.0), 3)[0]
+    traffic, rows = Traffic(), np.arange(len(OUTCOMES))
+    columns = ("kind", "bits", "bits_transmitted", "attempts", "src", "t_done_s", "t_sent_s")
+    traffic.add({"outcome": rows, **dict.fromkeys(columns, 0 * rows)})
+    counted = traffic.totals(["Model"], 0, 0.0)["messages"]
+    assert found["lost_share"]["fork"] == pytest.approx(counted["lost"] / counted["sent"])
+    assert counted["lost"] == counted["sent"] - len(ARRIVED) - 2
+
+
+def test_means_over_nodes_with_models_that_are_not_finite_are_dashes(tmp_path):
+    of = {"original": 0.5, "fork": math.nan, "difference": math.nan, "std_nodes": math.nan}
+    table = fork_comparison._printed({"accuracy": {**of, "nodes": 3, "higher": 0, "lower": 0}}, 1.0)
+    assert [column.cells for column in table.columns] == [["50"], ["-"], ["-"], ["-"], ["-"]]
 
 
 @pytest.mark.slow
@@ -230,7 +260,6 @@ def test_a_fork_that_was_broken_off_is_compared_when_it_goes_on(
 ):
     """Its end, in which both are compared, is not reached at first: the disk is full there."""
     from netsim.errors import FolderError
-    from netsim.views.gathering import fork_comparison
 
     def full(*_):
         raise FolderError("f/fork.json: can't be written: No space left on device")

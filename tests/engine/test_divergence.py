@@ -300,6 +300,20 @@ def test_a_sweep_has_no_mean_over_the_seeds_that_did_not_diverge():
     )
 
 
+@pytest.mark.parametrize("value", [NAN, math.inf, None])
+def test_no_mean_and_no_difference_is_over_the_seeds_that_did_not_diverge(value):
+    """A lead is worked out of two runs: it is nan where the rival alone diverged, too."""
+    sound = {"accuracy": 0.9, "lead": 0.1, "nodes_diverged": 0, "nodes_caught": 0}
+    own = value is None
+    broken = {**sound, "accuracy" if own else "lead": value, "nodes_diverged": int(own)}
+    name = "accuracy" if own else "lead"
+    assert name not in comparison.estimates({0: sound, 1: broken}, {})
+    found = comparison.estimates({0: sound, 1: sound}, {0: sound, 1: broken})
+    assert found[name].seeds == 2
+    assert found[name].difference is None
+    assert found["nodes_diverged"].difference.seeds == 2
+
+
 @pytest.mark.filterwarnings("ignore::netsim.python_api.playing.RunWarning")
 def test_a_distribution_says_how_many_nodes_it_leaves_out(tmp_path):
     play(tmp_path / "run", "stacked", horizon_s=20.0)

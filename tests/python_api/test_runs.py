@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 import netsim
 from netsim.views.compare import table
+from netsim.views.gathering import frames
 from tests.views.conftest import write_run
 
 
@@ -325,6 +326,35 @@ def test_a_search_draws_from_ranges_and_lists_in_python_too(small, here):
     for values in swept.design.points.values():
         assert 0.01 <= values["training.learning_rate"] <= 0.1
         assert values["training.batch_size"] in (4, 5)
+
+
+OWN = "algorithm.dpsgd.local_steps"
+
+
+def test_every_trial_of_a_search_has_its_row_also_without_the_keys_of_another_method(small, here):
+    """A method's own key is no label of the other's trials, which come first here, too."""
+    pytest.importorskip("optuna", reason="Optuna is not installed")
+    methods = [{"kind": "local", "pace": "rounds"}, {"kind": "dpsgd"}]
+    scenario = small.replace(algorithm=methods, horizon_s=5.0)
+    draw = {"training.learning_rate": {"low": 0.01, "high": 0.1}, OWN: [1, 2]}
+    found = netsim.sweep(
+        scenario, search="random", draw=draw, trials=2, select="accuracy", out="s", jobs=1
+    )
+    runs = len(found.summary)
+    table = found.compare(found).by_algorithm
+    assert len(table) == runs == 4
+    assert (table["value"] == table["other"]).all()
+    assert list(found.metrics.columns[:4]) == [*draw, "seed", "algorithm"]
+    assert found.metrics.groupby([*draw, "algorithm"], dropna=False, observed=True).ngroups == runs
+
+
+def test_a_seed_with_fewer_nodes_counts_as_much_as_another():
+    """Values 1, 1, 1 and 0 of two seeds, against 0: means and their difference are 0.5."""
+    by_node = pd.DataFrame({"seed": [0, 0, 0, 1], "algorithm": "a", "other_algorithm": "b"})
+    by_node = by_node.assign(node=[0, 1, 2, 0], t_s=1.0, value=[1.0, 1.0, 1.0, 0.0], other=0.0)
+    by_node["diff"] = by_node.value - by_node.other
+    (found,) = frames._by_algorithm(by_node, is_lower_better=False).to_dict("records")
+    assert (found["value"], found["other"], found["diff"]) == (0.5, 0.0, 0.5)
 
 
 def test_the_home_folder_is_where_a_tilde_says(small, here, monkeypatch):

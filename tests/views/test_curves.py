@@ -155,6 +155,18 @@ def test_lines_begin_where_every_node_has_a_model(tmp_path, written):
     assert rows[rows.metric == "accuracy minus Local"].x.tolist() == later
 
 
+def test_seeds_that_measured_nothing_are_not_counted(tmp_path, written):
+    """A curve over two of three seeds says two."""
+    folders = [tmp_path / f"seed-{seed}" / "local" for seed in (0, 1, 2)]
+    for seed, folder in enumerate(folders):
+        written(folder, "local", seed=seed, nodes=3, evaluations=3)
+    (part,) = (folders[1] / "metrics").glob("*.parquet")
+    pd.read_parquet(part).iloc[:0].to_parquet(part)
+    shown = accuracy.of_runs([RunFolder.ended(folder) for folder in folders], Ask(("accuracy",)))
+    assert shown.about == "mean over nodes and 2 seeds"
+    assert set(shown.panels[0].table["seeds"]) == {2}
+
+
 def test_bands_of_shares_end_at_nought_and_one_hundred_percent(tmp_path, written):
     for seed, gain in ((0, 0.75), (1, 0.3)):
         written(tmp_path / f"seed-{seed}/local", "local", seed=seed, nodes=4, gain=gain)

@@ -106,6 +106,14 @@ def test_what_only_some_seeds_say_is_over_those(tmp_path):
     )
 
 
+def test_a_difference_that_is_not_known_is_a_dash_and_the_first_point_has_none(tmp_path):
+    put(tmp_path, "p0.0", 0, delay={})
+    put(tmp_path, "p0.5", 0, delay={"mean_s": 2.0})
+    asked = swept(0.0, 0.5, seeds=(0,), show=("delay_s",))
+    table = differences.printed(SweepTables(tmp_path, asked))
+    assert [column.cells for column in table.columns] == [["-", "2.00"], ["", "-"]]
+
+
 def test_rows_are_tidy(tmp_path):
     for point in ("p0.0", "p0.5"):
         for seed in (0, 1, 2):
@@ -160,6 +168,11 @@ def test_a_word_that_is_no_measure_is_refused_with_the_nearest():
         (181.3, None, "181"),
         (0.001234, None, "0.00123"),
         (0.0, 0.0, "0 ± 0"),
+        (2.345e-9, None, "2.35e-09"),
+        (2.345e-9, 1e-10, "2.35e-09 ± 1.0e-10"),
+        (math.nan, None, "-"),
+        (math.inf, math.inf, "-"),
+        (2.0, math.nan, "2.00"),
     ],
 )
 def test_numbers_have_the_digits_that_their_interval_bears(value, half, expected):
@@ -167,7 +180,15 @@ def test_numbers_have_the_digits_that_their_interval_bears(value, half, expected
     assert MEASURES["delay_s"].spelled(2.0, None, "+") == "+2.00"
     assert MEASURES["accuracy"].spelled(0.8124, 0.0051) == "81.2 ± 0.5"
     assert MEASURES["messages"].spelled(12_345.0) == "12,345"
-    assert MEASURES["target_reached"].spelled(2 / 3, 1.434) == "66.7"
+
+
+def test_what_runs_have_or_have_not_has_a_share_and_no_interval():
+    """Student's interval of 1, 0, 1 would end at 210 %: in no table, file or figure."""
+    runs = {seed: {"target_reached": reached} for seed, reached in enumerate((1.0, 0.0, 1.0))}
+    others = {seed: {"target_reached": 0.0} for seed in runs}
+    cell = comparison.estimates(runs, others)["target_reached"]
+    assert (cell.mean, cell.half_width) == (pytest.approx(2 / 3), None)
+    assert (cell.difference.mean, cell.difference.half_width) == (pytest.approx(2 / 3), None)
 
 
 def test_nothing_finished_is_refused(tmp_path):

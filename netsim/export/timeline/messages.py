@@ -174,10 +174,10 @@ def _groups(order: NDArray[np.int64], *keys: NDArray[np.int64]) -> list[tuple[in
 
 
 def _title(kind: str, to: list[int], fates: Counter[str]) -> str:
-    lost = sum(many for fate, many in fates.items() if fate not in ARRIVED)
+    missed = sum(many for fate, many in fates.items() if fate not in ARRIVED)
     if len(to) == 1:
-        return f"{kind} to {to[0]}" + (f" ({next(iter(fates))})" if lost else "")
-    return f"{kind} to {len(to)} nodes" + (f" ({lost} lost)" if lost else "")
+        return f"{kind} to {to[0]}" + (f" ({next(iter(fates))})" if missed else "")
+    return f"{kind} to {len(to)} nodes" + (f" ({missed} did not arrive)" if missed else "")
 
 
 def _name_lanes(writer: Writer, node: int, used: int) -> None:

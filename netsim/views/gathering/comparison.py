@@ -306,6 +306,8 @@ class Estimate:
     difference: "Estimate | None" = None
     """Its differences to the first point, or what else was asked for, over the seeds that both
     have; None where they share none."""
+    has_interval: bool = True
+    """False where runs have 1 or 0: Student's interval is of numbers that spread."""
 
     @cached_property
     def _spread(self) -> Spread:
@@ -318,8 +320,8 @@ class Estimate:
 
     @property
     def half_width(self) -> float | None:
-        """Half the 95 % interval around the mean; None for one seed."""
-        return self._spread.half_width
+        """Half the 95 % interval around the mean; None for one seed, and where there is none."""
+        return self._spread.half_width if self.has_interval else None
 
     @property
     def seeds(self) -> int:
@@ -357,25 +359,34 @@ def estimates(runs: Mapping[int, Row], others: Mapping[int, Row]) -> dict[str, E
     """Every measure over the seeds of some runs, with its difference to others; both by seed."""
     cells = {}
     for name in MEASURES:
-        said = _values_by_seed(name, runs.values(), runs)
-        if not said or any(_is_spoilt(name, row) for row in runs.values()):
+        said = _values_by_seed(name, runs)
+        if not said or _is_spoilt(name, runs):
             continue  # a mean over the seeds that did not diverge would be of the lucky ones
-        differences = _differences(said, _values_by_seed(name, others.values(), others))
-        difference = Estimate(tuple(differences)) if differences else None
-        cells[name] = Estimate(tuple(said.values()), difference)
+        of_others = {} if _is_spoilt(name, others) else _values_by_seed(name, others)
+        differences = _differences(said, of_others)
+        bounded = not MEASURES[name].is_yes_or_no
+        difference = Estimate(tuple(differences), None, bounded) if differences else None
+        cells[name] = Estimate(tuple(said.values()), difference, bounded)
     return cells
 
 
-def _values_by_seed(name: str, rows: Iterable[Row], seeds: Iterable[int]) -> dict[int, float]:
+def _values_by_seed(name: str, runs: Mapping[int, Row]) -> dict[int, float]:
     """A measure by seed, of the runs that have it."""
-    both = zip(seeds, rows, strict=True)
-    return {seed: found for seed, row in both if (found := row.get(name)) is not None}
+    return {seed: found for seed, row in runs.items() if (found := row.get(name)) is not None}
 
 
-def _is_spoilt(name: str, row: Row) -> bool:
-    """True if a run has no such number because models of it are not finite."""
-    diverged = bool(row.get("nodes_diverged") or row.get("nodes_caught"))
-    return diverged and row.get(name) is None and MEASURES[name].is_of_models
+def _is_spoilt(name: str, runs: Mapping[int, Row]) -> bool:
+    """True if a run has no such number because models of it, or of its rival, are not finite."""
+    for of_run in runs.values():
+        value = of_run.get(name)
+        diverged = of_run.get("nodes_diverged") or of_run.get("nodes_caught")
+        if (
+            not math.isfinite(value)
+            if value is not None
+            else diverged and MEASURES[name].is_of_models
+        ):
+            return True
+    return False
 
 
 def measures_to_show(found: Sequence[PointResult], show: Sequence[str]) -> list[str]:

@@ -5,6 +5,7 @@ change did there. Its spread is `std_nodes`, over the nodes of this one pair of 
 another seed would differ, only other seeds tell.
 """
 
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from netsim.recording.csv_files import write_csv
 from netsim.recording.metrics import names
 from netsim.recording.run_difference import EVENTS, MEASURED, first_differences
 from netsim.recording.run_mismatches import made_unlike
-from netsim.recording.schema import ARRIVED
+from netsim.recording.schema import ARRIVED, LOST
 from netsim.recording.summary import write_json
 from netsim.units import BITS_PER_MEGABYTE, NS_PER_S
 from netsim.views import Column, Printed, Row
@@ -124,14 +125,14 @@ def _messages(folder: Path, at_s: float, nodes: int) -> dict[str, NDArray[np.flo
 
     every = np.ones(len(log["src"]), dtype=bool)
     arrived = np.isin(log["outcome"].astype(str), ARRIVED)
-    late = log["outcome"].astype(str) == "deadline"
+    lost = np.isin(log["outcome"].astype(str), LOST)
     sent, came = total(every), total(arrived)
     delay_ns = np.rint(log["age_s"] * NS_PER_S)  # sums are exact: equal delays have equal means
     with np.errstate(invalid="ignore", divide="ignore"):
         return {
             "messages": sent,
             "delivered_share": came / sent,
-            "lost_share": total(~arrived & ~late) / sent,
+            "lost_share": total(lost) / sent,
             "delay_s": total(arrived, delay_ns) / came / NS_PER_S,
             "transmitted_megabytes": total(every, log["bits_transmitted"]) / BITS_PER_MEGABYTE,
         }
@@ -200,15 +201,17 @@ def _printed(found: dict[str, dict[str, Any]], at_s: float) -> Printed:
         if measure not in UNITS and "accuracy" not in measure:
             unit, scale = "", 1.0
         names.append(f"{title} [{unit}]".replace(" []", ""))
-        cells.append(
-            (
-                f"{of['original'] * scale:,.4g}",
-                f"{of['fork'] * scale:,.4g}",
-                f"{of['difference'] * scale:+,.3g} ± {of['std_nodes'] * scale:,.2g}",
-                f"{of['higher']} of {of['nodes']}",
-                str(of["lower"]),
-            )
-        )
+        row = [
+            f"{of['original'] * scale:,.4g}",
+            f"{of['fork'] * scale:,.4g}",
+            f"{of['difference'] * scale:+,.3g} ± {of['std_nodes'] * scale:,.2g}",
+            f"{of['higher']} of {of['nodes']}",
+            str(of["lower"]),
+        ]
+        if not math.isfinite(of["difference"]):  # a node's model is not finite, in one or in both
+            known = [math.isfinite(of[side]) for side in ("original", "fork")]
+            row = [cell if k else "-" for cell, k in zip(row, [*known, *[False] * 3], strict=True)]
+        cells.append(row)
     titles = ("original", "fork", "difference", "nodes higher", "lower")
     columns = [Column(t, [row[k] for row in cells]) for k, t in enumerate(titles)]
     note = (

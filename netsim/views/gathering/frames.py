@@ -30,7 +30,7 @@ def table(runs: Sequence[RunFolder], name: str) -> pd.DataFrame:
     """
     having = _those_having(runs, f"table {name}", lambda run: run_folder.has(run.folder, name))
     return _below_each_other(
-        [_labelled(run, run_folder.table(run.folder, name).to_pandas()) for run in having]
+        having, [run_folder.table(run.folder, name).to_pandas() for run in having]
     )
 
 
@@ -43,11 +43,9 @@ def nodes(runs: Sequence[RunFolder]) -> pd.DataFrame:
     for run in runs:
         labels = {key: value for key, value in run.labels.items() if key != "algorithm"}
         worlds.setdefault(repr(labels), RunFolder(run.folder, labels))
+    those = list(worlds.values())
     return _below_each_other(
-        [
-            _labelled(world, run_folder.node_table(world.folder).to_pandas())
-            for world in worlds.values()
-        ]
+        those, [run_folder.node_table(world.folder).to_pandas() for world in those]
     )
 
 
@@ -76,7 +74,7 @@ def summary(runs: Sequence[RunFolder]) -> pd.DataFrame:
 
 def shown(runs: Sequence[RunFolder], gather: Callable[[RunFolder], Shown]) -> pd.DataFrame:
     """Return the tables of a view of each run below each other, after the runs' labels."""
-    return _below_each_other([_labelled(run, gather(run).frame()) for run in runs])
+    return _below_each_other(runs, [gather(run).frame() for run in runs])
 
 
 def curves(runs: Sequence[RunFolder], metric: str) -> pd.DataFrame:
@@ -85,12 +83,13 @@ def curves(runs: Sequence[RunFolder], metric: str) -> pd.DataFrame:
     Behind the runs' labels: `t_s` [s], then over nodes `mean`, `std` and `worst`, the mean of the
     worst tenth. A `RunWarning` names the runs that have not measured it.
     """
+    having = _those_having(runs, f"metric {metric}", lambda run: _has_measured(run, metric))
     found = []
-    for run in _those_having(runs, f"metric {metric}", lambda run: _has_measured(run, metric)):
+    for run in having:
         one = curve(_measured(run, metric), metric, run.main)
         columns = {"t_s": one.t_s, "mean": one.mean, "std": one.std, "worst": one.worst}
-        found.append(_labelled(run, pd.DataFrame(columns)))
-    return _below_each_other(found)
+        found.append(pd.DataFrame(columns))
+    return _below_each_other(having, found)
 
 
 def _those_having(
@@ -119,16 +118,17 @@ def _differ(runs: Sequence[RunFolder], key: str) -> bool:
     return len({repr(run.labels.get(key)) for run in runs}) > 1
 
 
-def _labelled(run: RunFolder, frame: pd.DataFrame) -> pd.DataFrame:
-    for place, (key, value) in enumerate(run.labels.items()):
-        if isinstance(value, str):
-            value = pd.Categorical.from_codes([0] * len(frame), [value])
-        frame.insert(place, key, value)
-    return frame
+def _below_each_other(runs: Sequence[RunFolder], frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Frames of equal columns, one a run, as one behind the runs' labels; words stay categories.
 
-
-def _below_each_other(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Frames of equal columns as one; words stay categories."""
+    Of a search a method's trials lack the labels that are keys of another one: nan.
+    """
+    for run, frame in zip(runs, frames, strict=True):
+        for place, key in enumerate(labels_of(runs)):
+            value = run.labels.get(key, np.nan)
+            if isinstance(value, str):
+                value = pd.Categorical.from_codes([0] * len(frame), [value])
+            frame.insert(place, key, value)
     if len(frames) == 1:
         return frames[0]
     words = {
@@ -227,8 +227,9 @@ def compare(
     both = [side for pair in pairs for side in pair]
     having = _those_having(both, f"metric {metric}", has)
     pairs = [p for p in pairs if p[0] in having and p[1] in having] or pairs
+    keys = [key for key in labels_of([run for run, _ in pairs]) if key != "algorithm"]
     by_node = pd.concat(
-        [_paired(run, other, metric, at_s) for run, other in pairs], ignore_index=True
+        [_paired(run, other, metric, at_s, keys) for run, other in pairs], ignore_index=True
     )
     judged = MainMetric.of(runs[0].summary)
     unlike = [
@@ -255,7 +256,8 @@ def _keys(runs: Sequence[RunFolder], others: Sequence[RunFolder]) -> list[str]:
 
 def _runs_named(runs: Sequence[RunFolder], others: Sequence[RunFolder]) -> str:
     keys = _keys(runs, others)
-    return "; ".join(dict.fromkeys(", ".join(f"{k} {r.labels[k]}" for k in keys) for r in runs))
+    each = (", ".join(f"{k} {r.labels[k]}" for k in keys if k in r.labels) for r in runs)
+    return "; ".join(dict.fromkeys(each))
 
 
 def _pairs(
@@ -268,8 +270,10 @@ def _pairs(
                 yield run, other
 
 
-def _paired(run: RunFolder, other: RunFolder, metric: str, at_s: float | None) -> pd.DataFrame:
-    """The rows of one pair."""
+def _paired(
+    run: RunFolder, other: RunFolder, metric: str, at_s: float | None, keys: Sequence[str]
+) -> pd.DataFrame:
+    """The rows of one pair; `keys`: labels of any run but for its algorithm."""
     mine, theirs = _measured(run, metric), _measured(other, metric)
     found = node_pairs(mine, theirs, metric, math.inf if at_s is None else at_s)
     if found is None:
@@ -284,10 +288,9 @@ def _paired(run: RunFolder, other: RunFolder, metric: str, at_s: float | None) -
             f"compare: {run.folder} has measured {counts[0]} nodes and {other.folder} "
             f"{counts[1]}, or others; only runs of the same nodes can be paired"
         )
-    labels = {key: value for key, value in run.labels.items() if key != "algorithm"}
     return pd.DataFrame(
         {
-            **{key: [value] * len(found.nodes) for key, value in labels.items()},
+            **{key: [run.labels.get(key, np.nan)] * len(found.nodes) for key in keys},
             "algorithm": run.labels["algorithm"],
             "other_algorithm": other.labels["algorithm"],
             "node": found.nodes,
@@ -319,16 +322,17 @@ def _by_algorithm(by_node: pd.DataFrame, is_lower_better: bool) -> pd.DataFrame:
     labels = by_node.columns[: by_node.columns.get_loc("node")]
     keys = [name for name in labels if name != "seed"]
     lines = []
-    for values, rows in by_node.groupby(keys, sort=False):
-        seeds = [one["diff"] for _, one in rows.groupby("seed", sort=False)]
+    for values, rows in by_node.groupby(keys, sort=False, dropna=False):
+        by_seed = rows.groupby("seed", sort=False)
+        seeds = [one["diff"] for _, one in by_seed]
         mean, half, _ = spread([float(diff.mean(skipna=False)) for diff in seeds])
+        both = by_seed[["value", "other"]].mean(skipna=False)
         half = np.nan if half is None else half
         lines.append(
             {
                 **dict(zip(keys, values, strict=True)),
                 "t_s": rows["t_s"].min(),
-                "value": rows["value"].mean(skipna=False),
-                "other": rows["other"].mean(skipna=False),
+                **both.mean(skipna=False).to_dict(),  # a seed counts as much as another
                 "diff": mean,
                 "diff_low": mean - half,
                 "diff_high": mean + half,

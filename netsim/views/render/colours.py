@@ -30,6 +30,7 @@ FATES = OUTCOMES | {
     "all attempts lost": OUTCOMES["retries"],
     "receiver busy": OUTCOMES["busy"],
     "receiver off": OUTCOMES["off"],
+    "receiver asleep": OUTCOMES["asleep"],
     "too late": OUTCOMES["deadline"],
     "withdrawn by its sender": OUTCOMES["withdrawn"],
 }
