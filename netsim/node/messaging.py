@@ -16,12 +16,13 @@ from typing import Any
 
 import simpy
 
-from netsim.clock import NORMAL, Clock, Event, add_callback
+from netsim.clock import LAST, NORMAL, Clock, add_callback
 from netsim.devices.availability import Availability
 from netsim.errors import ProtocolError
 from netsim.links.arrivals import Arrivals
 from netsim.links.link import ARRIVED, Deliveries, Delivery, Link, Sending, Transmission
 from netsim.messaging.barrier import Barrier
+from netsim.messaging.hand_over import HandOver, Hands
 from netsim.messaging.latest_messages import LatestMessages
 from netsim.messaging.mailbox import Mailbox
 from netsim.messaging.message import (
@@ -167,7 +168,7 @@ class Outbox:
 class _Pending:
     """One `ask` under way."""
 
-    event: Event
+    event: HandOver
     peers: tuple[int, ...]
     reply: type[Message]
     tries_left: int
@@ -179,9 +180,8 @@ class RequestReply:
 
     Parameters
     ----------
-    node_id : int
+    hands : Hands
     role : str
-    clock : Clock
     link : Link
     outbox : Outbox
     availability : Availability
@@ -193,18 +193,18 @@ class RequestReply:
 
     def __init__(
         self,
-        node_id: int,
+        hands: Hands,
         role: str,
-        clock: Clock,
         link: Link,
         outbox: Outbox,
         availability: Availability,
         counts: Counter[str],
         streams: Streams,
     ) -> None:
-        self._id, self._role = node_id, role
-        self._requests = Arrivals(clock, streams, self._answer, NORMAL)
-        self._clock, self._link, self._outbox = clock, link, outbox
+        self._hands, self._role = hands, role
+        self._id, self._clock = hands.node, hands.clock
+        self._requests = Arrivals(self._clock, streams, self._answer, NORMAL)
+        self._link, self._outbox = link, outbox
         self._availability, self._counts = availability, counts
         self._handlers: dict[type, Callable[[Any], Any]] = {}
         self._pending: dict[int, _Pending] = {}
@@ -246,7 +246,7 @@ class RequestReply:
         peers = tuple(dict.fromkeys(peers))
         if not peers:
             return self._clock.triggered_event({})
-        event = self._clock.new_event(f"replies to {type(msg).__name__}")
+        event = HandOver(self._hands, f"replies to {type(msg).__name__}")
         number = self._number = self._number + 1
         self._pending[number] = _Pending(event, peers, reply, tries)
         self._attempt(number, msg, to_ns(timeout_s), broadcast)
@@ -309,7 +309,9 @@ class RequestReply:
         pending.tries_left -= 1
         if self._id not in self._availability.off:  # a try that falls into a pause is lost
             self._send(number, msg, timeout_ns, broadcast)
-        self._clock.call_after(timeout_ns, self._attempt, number, msg, timeout_ns, broadcast)
+        # A reply that comes at the very instant of the time-out has come in time.
+        again = number, msg, timeout_ns, broadcast
+        self._clock.call_after(timeout_ns, self._attempt, *again, rank=LAST)
 
     def _send(self, number: int, msg: Message, patience_ns: int, broadcast: bool) -> None:
         """Ask those peers of a request that have not answered."""
@@ -325,8 +327,7 @@ class RequestReply:
 
     def _close(self, number: int) -> None:
         pending = self._pending.pop(number)
-        now, got = self._clock.now, sorted(pending.got.items())
-        pending.event.succeed({j: envelope.handed_to(self._id, now) for j, envelope in got})
+        pending.event.bring(pending.got)
 
     # -- answering -------------------------------------------------------------------------------
 
@@ -459,8 +460,7 @@ class MessagingVerbs:
 
     Parameters
     ----------
-    node_id : int
-    clock : Clock
+    hands : Hands
     link : Link
     barrier : Barrier or None
         Of the schedule `rounds`.
@@ -480,8 +480,7 @@ class MessagingVerbs:
 
     def __init__(
         self,
-        node_id: int,
-        clock: Clock,
+        hands: Hands,
         link: Link,
         barrier: Barrier | None,
         outbox: Outbox,
@@ -492,7 +491,8 @@ class MessagingVerbs:
         peers: Callable[[], tuple[int, ...]],
         model_bits: int,
     ) -> None:
-        self._id, self._clock, self._link, self._barrier = node_id, clock, link, barrier
+        self._hands, self._id, self._clock = hands, hands.node, hands.clock
+        self._link, self._barrier = link, barrier
         self._outbox, self._deliveries = outbox, deliveries
         self._mailbox, self._latest = mailbox, latest
         self._neighbours, self._peers, self._model_bits = neighbours, peers, model_bits
@@ -587,7 +587,7 @@ class MessagingVerbs:
         senders = self._neighbours if expect is None else tuple(expect)
         tag: Any = (kind, phase)
         if self._barrier is not None:
-            over, tag = self._barrier.join(self._id, kind, phase, senders)
+            over, tag = self._barrier.join(self._hands, kind, phase, senders)
             tag.in_flight += len(messages) + len(peers)
         if peers:
             sendings = self._outbox.to_peers(msg, peers, tag)  # type: ignore[arg-type]
