@@ -183,7 +183,7 @@ WAITS = {
     "exchange": "yield node.exchange({}, kind=Model)",
     "both": "(yield node.gather(Model, [0, 2], 1.5) & node.sleep(0.1)).events[0].value",
 }
-"""Node 1 has a model of node 0 from 0.1 or 0.2 s on, and waits for one of node 2 until it is off."""
+"""Node 1 has a model of node 0 from 0.1 or 0.2 s on, and waits in vain for one of node 2."""
 
 WAITING = """
 def processes(node, params):
