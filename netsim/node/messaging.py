@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Mapping, 
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import simpy
 
 from netsim.clock import LAST, NORMAL, Clock, add_callback
@@ -130,8 +131,9 @@ class Outbox:
         receivers: list[int] = []
         last: Message | None = None
         for to, msg in messages.items():
-            if to == self._id or not 0 <= to < self._num_nodes:
-                raise ProtocolError(f"node {self._id} can't send to node {to}")
+            is_id = type(to) is int or isinstance(to, np.integer)
+            if not is_id or to == self._id or not 0 <= to < self._num_nodes:
+                raise ProtocolError(f"node {self._id} can't send to node {to!r}")
             if msg is not last:  # the same for several receivers is packed once
                 last, receivers = msg, []
                 found.append((self.make_envelope(msg, **marks), receivers))
@@ -232,14 +234,8 @@ class RequestReply:
 
         Parameters
         ----------
-        peers : sequence of int
-        msg : Message
-            The request.
-        reply : type
-            The class of the replies.
-        timeout_s : float
-            Time to wait in each try [s].
-        tries : int
+        peers, msg, reply, timeout_s, tries
+            As of `Node.ask`.
         broadcast : bool
             Whether the request goes out in one broadcast instead of one unicast each.
         """

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Mapping, 
 from contextlib import AbstractContextManager
 from typing import Any, Literal, TypeVar
 
+import numpy as np
 import simpy
 from numpy.typing import ArrayLike
 
@@ -28,6 +29,7 @@ from netsim.messaging.message import Message, Received
 from netsim.node.arguments import (
     require_count,
     require_duration,
+    require_kind,
     require_nodes,
     require_time,
 )
@@ -161,11 +163,20 @@ class Node:
             0 for a value of the node's own, such as a mixture of those that messages brought. Under
             every schedule.
 
+        Raises
+        ------
+        ProtocolError
+            If `unit` is neither of the two.
+
         Examples
         --------
         >>> got = yield node.exchange(Model(theta))
         >>> ages = [node.age(received.msg.theta) for received in got.values()]
         """
+        if unit not in ("seconds", "versions"):
+            raise ProtocolError(
+                f"age: unit = {unit!r}: must be seconds or versions{calling_line()}"
+            )
         if value.bringer is None:
             return 0.0
         sent_ns = value.bringer.sent_ns
@@ -367,12 +378,18 @@ class Node:
         int
             Number of withdrawn messages, one for each receiver. At once, under every schedule.
 
+        Raises
+        ------
+        ProtocolError
+            If `kind` is no message class.
+
         Examples
         --------
         >>> node.withdraw(Fragment)  # those of the previous model
         >>> for j, fragment in fresh:
         ...     node.send(j, fragment)
         """
+        require_kind("withdraw", "kind", kind, exact=False)
         return self._messaging.withdraw(kind)
 
     def receive(self, kind: type[Message], timeout_s: float | None) -> simpy.Event:
@@ -398,13 +415,14 @@ class Node:
         Raises
         ------
         ProtocolError
-            If `timeout_s` is negative or nan.
+            If `kind` is no message class, or `timeout_s` is negative or nan.
 
         Examples
         --------
         >>> while True:
         ...     received = yield node.receive(Model, timeout_s=None)
         """
+        require_kind("receive", "kind", kind)
         if timeout_s is not None:
             require_time("receive", "timeout_s", timeout_s)
         return self._messaging.receive(kind, timeout_s)
@@ -431,7 +449,8 @@ class Node:
         Raises
         ------
         ProtocolError
-            If a sender is no other node, or `timeout_s` is negative or nan.
+            If `kind` is no message class, a sender is no other node, or `timeout_s` is negative or
+            nan.
 
         Examples
         --------
@@ -439,6 +458,7 @@ class Node:
         >>> thetas = [received.msg.theta for received in got.values()]
         """
         senders = tuple(senders)
+        require_kind("gather", "kind", kind)
         require_nodes("gather", "senders", senders, self.num_nodes, self.id)
         if timeout_s is not None:
             require_time("gather", "timeout_s", timeout_s)
@@ -487,7 +507,7 @@ class Node:
         >>> got = yield node.ask(node.peers, Request(), Model, timeout_s=1.0, tries=2)
         >>> thetas = [received.msg.theta for received in got.values()]
         """
-        peers = (to,) if isinstance(to, int) else tuple(to)
+        peers = (int(to),) if isinstance(to, int | np.integer) else tuple(to)
         require_nodes("ask", "to", peers, self.num_nodes, self.id)
         require_time("ask", "timeout_s", timeout_s)
         require_count("ask", "tries", tries, least=1)
@@ -529,7 +549,8 @@ class Node:
         Raises
         ------
         ProtocolError
-            If the node serves this class already.
+            If `request` is no message class, the node serves it already, or `handler` is no
+            function.
 
         Notes
         -----
@@ -541,6 +562,11 @@ class Node:
         >>> node.serve(Request, lambda received: Model(theta=state.theta))
         >>> return []  # a server has no processes of its own
         """
+        require_kind("serve", "request", request)
+        if not callable(handler):
+            raise ProtocolError(
+                f"serve: handler = {handler!r}: must be a function of the request{calling_line()}"
+            )
         self._requests.serve(request, handler)
 
     def exchange(
@@ -594,6 +620,8 @@ class Node:
         """
         limit_s = self.max_age_s if max_age_s is None else max_age_s
         require_time("exchange", "max_age_s", limit_s)
+        if kind is not None:
+            require_kind("exchange", "kind", kind)
         if expect is not None:
             expect = tuple(expect)
             require_nodes("exchange", "expect", expect, self.num_nodes, self.id)

@@ -197,6 +197,8 @@ class Empty(Message):
         ("node.send(1, Note('text'))", "Note.number is a str"),
         ("node.send(node.id, Note())", "node 0 can't send to node 0"),
         ("node.send(5, Note())", "node 0 can't send to node 5"),
+        ("node.send(1.0, Note())", r"node 0 can't send to node 1\.0"),
+        ("node.send('1', Note())", "node 0 can't send to node '1'"),
         ("node.broadcast(Note(), to=[-1])", "node 0 can't send to node -1"),
     ],
 )
@@ -204,6 +206,25 @@ def test_a_message_that_cannot_be_sent_is_refused(play_source, body, problem):
     source = START + f"    yield {body}\n" + "\nclass Loose(Message):\n    pass\n"
     with pytest.raises(ProtocolError, match=f"node 0 at 0 s in on_start: {problem}"):
         play_source(source)
+
+
+def test_an_id_may_be_numpy_s(play_source):
+    source = """
+import numpy as np
+
+def processes(node, params):
+    node.serve(Note, lambda asked: Note(5))
+    return [on_start(node, np.argmax([node.id, 1 - node.id]))]
+
+def on_start(node, other):
+    yield node.send(other, Model(node.initial()))
+    got = yield node.gather(Model, [other], 1.0)
+    saw(node, "got", list(got))
+    got = yield node.ask(other, Note(), Note, 1.0)
+    saw(node, "got", list(got))
+"""
+    played = play_source(source, nodes={"count": 2})
+    assert [s.value for s in played.saw("got", 0)] == [[1], [1]]
 
 
 FOREIGN = """
