@@ -157,11 +157,14 @@ class NodeAssembly:
             adversary,
         )
         hands = Hands(i, clock, availability.off, availability.event_when_on)
+        if self._barrier is not None:
+            hands.on_listening = self._barrier.recheck
         requests = RequestReply(hands, role, link, outbox, availability, counts, world.streams)
         neighbourhood = self._neighbourhood(i, requests)
         is_direct = self._barrier is None and adversary is None
         takers = self._deliveries.takers if is_direct else None
-        mailbox, latest = Mailbox(hands, world.streams), LatestMessages(i, takers)
+        mailbox = Mailbox(hands, world.streams)
+        latest = LatestMessages(i, takers, mailbox.take_out)
         inbox = Inbox(i, self._barrier, mailbox, latest, requests, adversary, counts)
         self._deliveries.append(inbox.deliver)
         messaging = MessagingVerbs(

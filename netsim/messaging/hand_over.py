@@ -31,6 +31,8 @@ class Hands:
     ----------
     held : set of HandOver
         Those that have come true while the node is off.
+    on_listening : callable or None
+        Called when a process begins to listen: nothing may wait for the node any longer.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class Hands:
         self.node, self.clock, self.off = node, clock, off
         self.event_when_on = event_when_on
         self.held: set[HandOver] = set()
+        self.on_listening: Callable[[], object] | None = None
 
     def unread_count(self) -> int:
         """Messages that wait for the node to be on."""
@@ -61,6 +64,7 @@ class HandOver(Event):
 
     Attributes
     ----------
+    hands : Hands
     brought : Envelope or dict of int to Envelope or None
         What it brings, until it has handed it over.
     """
@@ -68,13 +72,18 @@ class HandOver(Event):
     def __init__(self, hands: Hands, what: str, listener: bool = False) -> None:
         self.env, self.what, self.listener = hands.clock, what, listener
         self.callbacks = [self._hand_over]
-        self._hands = hands
+        self.hands = hands
         self.brought: Envelope | dict[int, Envelope] | None = None
 
     @property
     def num_brought(self) -> int:
         """Number of messages that it brings."""
         return len(self.brought) if isinstance(self.brought, dict) else self.brought is not None
+
+    def note_listener(self) -> None:
+        """Note that a process waits for it, if it is a listener."""
+        if self.listener and self.hands.on_listening is not None:
+            self.hands.on_listening()
 
     def bring(self, brought: Envelope | dict[int, Envelope] | None) -> None:
         """Let it happen at this instant."""
@@ -83,7 +92,7 @@ class HandOver(Event):
 
     def _hand_over(self, _: simpy.Event) -> None:
         """Make what it brings its value, for which its process comes when its node is on."""
-        hands, brought = self._hands, self.brought
+        hands, brought = self.hands, self.brought
         node, now = hands.node, hands.clock.now
         if node in hands.off:
             assert hands.event_when_on is not None

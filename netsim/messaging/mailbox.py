@@ -72,9 +72,12 @@ class Mailbox:
                 return
         self._queue(kind, envelope)
 
-    def has_listener(self, kind: type) -> bool:
-        """Return whether a process waits for messages of this kind without a time-out."""
-        return any(w.event.listener for w in self._waiters.get(kind, ()))
+    def take_out(self, tag: tuple[type, int]) -> list[Envelope]:
+        """Take out the messages of an exchange, in the order in which they came."""
+        queue = self._queues.pop(tag[0], deque())
+        if left := deque(came for came in queue if came[1].tag != tag):
+            self._queues[tag[0]] = left
+        return [envelope for _, envelope in queue if envelope.tag == tag]
 
     def receive(self, kind: type, timeout_ns: int | None) -> simpy.Event:
         """Event: the next message of this class as `Received`, or None after the time-out."""

@@ -428,11 +428,9 @@ class Inbox:
             envelope.fates.came_late(self._id)
         if envelope.request is not None:
             self._requests.take_in(envelope)
-        elif tag is None or barrier is not None:
-            self._mailbox.put(envelope)
-        elif tag in self._latest.asked or not self._mailbox.has_listener(tag[0]):
+        elif barrier is None and tag in self._latest.exchanges:
             self._latest.put(envelope)
-        else:  # a listener, at a node that takes no part in the exchange itself
+        else:  # messages of an exchange, too, in which the node takes no part itself
             self._mailbox.put(envelope)
 
     def unread_count(self) -> int:

@@ -71,6 +71,8 @@ def guarded_process(
             yield availability.event_when_on(node)
         event = next(generator)
         while True:
+            if type(event) is Arrival:
+                event.note_listener()
             if type(event) is Condition and (lost := _abandoned(event)) is not None:
                 text = f"{lost.what} | ... would lose messages; give timeout_s instead"
                 event = generator.throw(ProtocolError(text))
