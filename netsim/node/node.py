@@ -396,7 +396,7 @@ class Node:
         """Wait for the next message of a class.
 
         Messages wait in the node's mailbox until they are asked for. Never write
-        `receive(...) | ...`: it would lose messages, and is refused.
+        `receive(...) | ...`, in either order: it would lose messages, and is refused.
 
         Parameters
         ----------
@@ -409,8 +409,10 @@ class Node:
         Returns
         -------
         simpy.Event
-            `Received(msg, sender, ...)` as soon as there is one, or None after `timeout_s`. Under
-            every schedule; messages that came too late for an `exchange` under `rounds` count, too.
+            `Received(msg, sender, ...)` as soon as there is one, or None after `timeout_s`; what
+            comes at that very instant is in time. Under every schedule; messages of an `exchange`
+            count, too, if they came too late for it under `rounds`, or if the node has never
+            called it.
 
         Raises
         ------
@@ -443,8 +445,8 @@ class Node:
         Returns
         -------
         simpy.Event
-            {sender: Received} when all have come, or what has come by `timeout_s`. Under every
-            schedule.
+            {sender: Received} when all have come, or what has come by `timeout_s`, as for
+            `receive`. Under every schedule.
 
         Raises
         ------
