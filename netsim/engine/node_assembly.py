@@ -155,6 +155,8 @@ class NodeAssembly:
             len(world.roles),
             self._recorder.uses,
             adversary,
+            self._membership.neighbours[i],
+            self._recorder.warnings,
         )
         hands = Hands(i, clock, availability.off, availability.event_when_on)
         if self._barrier is not None:

@@ -31,7 +31,6 @@ from netsim.messaging.message import (
     Message,
     Probe,
     ProbeReply,
-    Received,
     outgoing_message,
     refs_in,
     size_bits,
@@ -39,6 +38,7 @@ from netsim.messaging.message import (
 from netsim.node.adversary import Adversary
 from netsim.node.process_guard import guarded_process, located_error, process_name
 from netsim.node.wakeups import Wakeups
+from netsim.recording.run_warnings import RunWarnings
 from netsim.recording.uses import Fates, Uses
 from netsim.rng import Streams
 from netsim.units import to_ns, to_s
@@ -70,6 +70,10 @@ class Outbox:
         Records what becomes of values that leave.
     adversary : Adversary or None
         What forges the messages of a malicious node.
+    neighbours : collection of int
+        Nodes to which the topology has a link.
+    warnings : RunWarnings
+        Where messages to other nodes are told of; answers excepted.
 
     Attributes
     ----------
@@ -88,8 +92,11 @@ class Outbox:
         num_nodes: int,
         uses: Uses,
         adversary: Adversary | None,
+        neighbours: Collection[int],
+        warnings: RunWarnings,
     ) -> None:
         self._id, self._clock, self._link = node_id, clock, link
+        self._neighbours, self._warnings = frozenset(neighbours), warnings
         self._parameter_bits = parameter_bits
         self.link_changed()
         self._wakeups, self._deliveries, self._num_nodes = wakeups, deliveries, num_nodes
@@ -134,6 +141,9 @@ class Outbox:
             is_id = type(to) is int or isinstance(to, np.integer)
             if not is_id or to == self._id or not 0 <= to < self._num_nodes:
                 raise ProtocolError(f"node {self._id} can't send to node {to!r}")
+            if to not in self._neighbours and "reply" not in marks:
+                text = f"sends {type(msg).__name__} to node {to}, to which [topology] has no link"
+                self._warnings.of_node("no neighbour", self._id, to_s(self._clock.now), text)
             if msg is not last:  # the same for several receivers is packed once
                 last, receivers = msg, []
                 found.append((self.make_envelope(msg, **marks), receivers))
@@ -211,7 +221,7 @@ class RequestReply:
         self._handlers: dict[type, Callable[[Any], Any]] = {}
         self._pending: dict[int, _Pending] = {}
         self._number = 0
-        self.serve(Probe, _answer_probe)
+        self.serve(Probe, lambda _: ProbeReply())
 
     # -- verbs -----------------------------------------------------------------------------------
 
@@ -359,10 +369,6 @@ class RequestReply:
         to = {asked.src: msg}
         for tx in self._outbox.transmissions(to, request=asked.request, reply=True):
             self._link.unicast(tx)
-
-
-def _answer_probe(received: Received[Any]) -> ProbeReply:
-    return ProbeReply()
 
 
 class Inbox:

@@ -302,7 +302,7 @@ class Node:
         """Send a message to one node.
 
         The message is sent whether or not the process waits for the event. The receiver gets it
-        with `receive` or `gather`.
+        with `receive` or `gather`. The run warns of messages to nodes that are no `neighbours`.
 
         Parameters
         ----------
