@@ -207,7 +207,13 @@ class Clock(simpy.Environment):
         """
         return _CertainEvent(self, delay_ns, rank, value)
 
-    def call_after(self, delay_ns: int, action: Callable[..., object], *arguments: Any) -> None:
+    def call_after(
+        self,
+        delay_ns: int,
+        action: Callable[..., object],
+        *arguments: Any,
+        rank: EventPriority = NORMAL,
+    ) -> None:
         """Call a function later.
 
         Parameters
@@ -217,6 +223,8 @@ class Clock(simpy.Environment):
         action : callable
         *arguments
             What it is called with.
+        rank : EventPriority
+            At which it is called, of that instant.
 
         Raises
         ------
@@ -226,7 +234,7 @@ class Clock(simpy.Environment):
         if delay_ns < 0:
             raise ValueError(f"Negative delay {delay_ns}")
         call = _Call(action, arguments)
-        heappush(self._queue, (self._now + delay_ns, NORMAL, next(self._eid), call))
+        heappush(self._queue, (self._now + delay_ns, rank, next(self._eid), call))
 
     def call_at_end(self, action: Callable[..., object], rank: EventPriority = LAST) -> None:
         """Call a function at the end of this instant, or after what is planned at its `rank`."""

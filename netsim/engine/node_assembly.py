@@ -11,6 +11,7 @@ from netsim.engine.network_assembly import Devices, exchange_interval_ns
 from netsim.learning.refs import Ref
 from netsim.links.link import Deliveries, Link
 from netsim.messaging.barrier import Barrier
+from netsim.messaging.hand_over import Hands
 from netsim.messaging.latest_messages import LatestMessages
 from netsim.messaging.mailbox import Mailbox
 from netsim.node.adversary import Adversary
@@ -154,17 +155,22 @@ class NodeAssembly:
             len(world.roles),
             self._recorder.uses,
             adversary,
+            self._membership.neighbours[i],
+            self._recorder.warnings,
         )
-        requests = RequestReply(i, role, clock, link, outbox, availability, counts, world.streams)
+        hands = Hands(i, clock, availability.off, availability.event_when_on)
+        if self._barrier is not None:
+            hands.on_listening = self._barrier.recheck
+        requests = RequestReply(hands, role, link, outbox, availability, counts, world.streams)
         neighbourhood = self._neighbourhood(i, requests)
         is_direct = self._barrier is None and adversary is None
         takers = self._deliveries.takers if is_direct else None
-        mailbox, latest = Mailbox(i, clock, world.streams), LatestMessages(i, takers)
+        mailbox = Mailbox(hands, world.streams)
+        latest = LatestMessages(i, takers, mailbox.take_out)
         inbox = Inbox(i, self._barrier, mailbox, latest, requests, adversary, counts)
         self._deliveries.append(inbox.deliver)
         messaging = MessagingVerbs(
-            i,
-            clock,
+            hands,
             link,
             self._barrier,
             outbox,

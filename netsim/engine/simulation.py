@@ -193,8 +193,13 @@ class Simulation:
         started = start_processes(node.id, make, self.clock, availability)
         self.decisions.note_processes(node.id, len(started))
         for _, process in started:
-            add_callback(process, lambda _: self.decisions.process_ended(node.id))
+            add_callback(process, lambda _: self._process_ended(node.id))
         return started
+
+    def _process_ended(self, node: int) -> None:
+        self.decisions.process_ended(node)
+        if self.barrier is not None:
+            self.barrier.recheck()  # nobody waits for the node if it was the last
 
     # -- rounds ----------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ import simpy
 
 from netsim.clock import LAST, Clock, Event, add_callback
 from netsim.errors import ProtocolError
+from netsim.messaging.hand_over import HandOver, Hands
 from netsim.messaging.message import Envelope
 from netsim.schedules import Wake
 
@@ -23,7 +24,7 @@ class RoundExchange:
 
     Attributes
     ----------
-    joined : dict of int to (Event, frozenset of int)
+    joined : dict of int to (HandOver, frozenset of int)
         For each node that has joined, the event it waits for and the senders that it expects.
     delivered : dict of int to dict of int to Envelope
         By receiver and sender, what waits for the end of the exchange.
@@ -34,7 +35,7 @@ class RoundExchange:
     over : bool
     """
 
-    joined: dict[int, tuple[Event, frozenset[int]]] = field(default_factory=dict)
+    joined: dict[int, tuple[HandOver, frozenset[int]]] = field(default_factory=dict)
     delivered: dict[int, dict[int, Envelope]] = field(default_factory=dict)
     mailboxes: dict[int, Callable[[Envelope], None]] = field(default_factory=dict)
     in_flight: int = 0
@@ -120,13 +121,14 @@ class Barrier:
         return event
 
     def join(
-        self, node: int, kind: type, phase: int, expect: Collection[int]
+        self, hands: Hands, kind: type, phase: int, expect: Collection[int]
     ) -> tuple[simpy.Event, RoundExchange]:
         """Let a node take part in an exchange of this round.
 
         Parameters
         ----------
-        node : int
+        hands : Hands
+            Of the node.
         kind : type
             The message class.
         phase : int
@@ -146,13 +148,13 @@ class Barrier:
         ProtocolError
             If the node is in this exchange already.
         """
-        exchange = self._exchanges.setdefault((kind, phase), RoundExchange())
+        node, exchange = hands.node, self._exchanges.setdefault((kind, phase), RoundExchange())
         if node in exchange.joined:
             raise ProtocolError(
                 f"exchange: another process of this node is in it already ({kind.__name__}, phase "
                 f"{phase}); give each process a phase or a kind of message of its own"
             )
-        event = self._env.new_event(f"exchange({kind.__name__}, phase {phase})")
+        event = HandOver(hands, f"exchange({kind.__name__}, phase {phase})")
         exchange.joined[node] = (event, frozenset(expect))
         self._takes_part.add(node)
         self.recheck()
@@ -236,13 +238,12 @@ class Barrier:
         )
 
     def _end(self, key: tuple[type, int]) -> None:
-        exchange, now = self._exchanges.pop(key), self._env.now
+        exchange = self._exchanges.pop(key)
         exchange.over = True
         self._behind |= self._off - exchange.joined.keys()
         for node, (event, expect) in sorted(exchange.joined.items()):
             got = exchange.delivered.get(node, {})
-            mine = sorted(i for i in got if i in expect)
-            event.succeed({i: got[i].handed_to(node, now) for i in mine})
+            event.bring({i: envelope for i, envelope in got.items() if i in expect})
         for node, got in sorted(exchange.delivered.items()):
             expect = exchange.joined[node][1] if node in exchange.joined else frozenset()
             for sender in sorted(got.keys() - expect):

@@ -1,7 +1,7 @@
 """Each peer's latest message: what an exchange gives under schedules without a barrier."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from netsim.messaging.message import Envelope, Received
@@ -86,24 +86,27 @@ class LatestMessages:
     takers : dict of Tag to dict of int to Taker, or None
         By exchange and node, those that a message may be put to directly: of nodes that take part,
         and ignore no message. None: nobody may.
+    waiting : callable
+        (tag) -> the messages of an exchange that came before the node took part in it.
 
     Attributes
     ----------
-    asked : set of Tag
-        The exchanges in which the node has taken part.
+    exchanges : dict of Tag to Taker
+        Those in which the node has taken part.
     """
 
-    def __init__(self, node_id: int, takers: dict[Tag, dict[int, Taker]] | None = None) -> None:
-        self._id, self._takers = node_id, takers
-        self._exchanges: dict[Tag, Taker] = {}
-        self.asked: set[Tag] = set()
+    def __init__(
+        self,
+        node_id: int,
+        takers: dict[Tag, dict[int, Taker]] | None = None,
+        waiting: Callable[[Tag], Iterable[Envelope]] = lambda _: (),
+    ) -> None:
+        self._id, self._takers, self._waiting = node_id, takers, waiting
+        self.exchanges: dict[Tag, Taker] = {}
 
     def put(self, envelope: Envelope) -> None:
         """Keep a message that has come, unless one that was sent later came before it."""
-        taker = self._exchanges.get(envelope.tag)
-        if taker is None:
-            taker = self._exchanges[envelope.tag] = Taker(self._id)
-        taker.put(envelope)
+        self.exchanges[envelope.tag].put(envelope)
 
     def take(
         self, tag: Tag, senders: Collection[int], now_ns: int, limit_ns: float = math.inf
@@ -125,9 +128,7 @@ class LatestMessages:
             By sender, ascending.
         """
         me = self._id
-        if tag not in self.asked:
-            self._join(tag)
-        taker = self._exchanges[tag]
+        taker = self.exchanges.get(tag) or self._join(tag)
         latest = taker.latest
         taker.unseen.difference_update(senders)
         fresh: dict[int, Received[Any]] = {}
@@ -141,18 +142,20 @@ class LatestMessages:
                 envelope.fates.became(me, "too_old")
         return fresh
 
-    def _join(self, tag: Tag) -> None:
+    def _join(self, tag: Tag) -> Taker:
         """Take part in an exchange from now on."""
-        self.asked.add(tag)
-        taker = self._exchanges.setdefault(tag, Taker(self._id))
+        taker = self.exchanges[tag] = Taker(self._id)
+        for envelope in self._waiting(tag):
+            taker.put(envelope)
         if self._takers is not None:
             self._takers.setdefault(tag, {})[self._id] = taker
+        return taker
 
     def unseen_count(self) -> int:
         """Messages that no process has seen."""
-        return sum(len(taker.unseen) for taker in self._exchanges.values())
+        return sum(len(taker.unseen) for taker in self.exchanges.values())
 
     @property
     def superseded_count(self) -> int:
         """Messages that no process saw before a later one of the same sender took their place."""
-        return sum(taker.superseded for taker in self._exchanges.values())
+        return sum(taker.superseded for taker in self.exchanges.values())

@@ -13,41 +13,30 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection
-from typing import NoReturn
 
 import simpy
 
-from netsim.clock import Clock, Event
-from netsim.errors import ProtocolError
+from netsim.clock import LAST
+from netsim.messaging.hand_over import HandOver, Hands
 from netsim.messaging.message import Envelope
 from netsim.rng import Streams
 
 
-class Arrival(Event):
+class Arrival(HandOver):
     """The event of `receive` and `gather`; a listener where it has no time-out."""
-
-    def __or__(self, other: simpy.Event) -> NoReturn:
-        raise ProtocolError(f"{self.what} | ... would lose messages; give timeout_s instead")
 
 
 class _Waiter:
     """A process that waits for messages of one class: for one, or for one of each sender."""
 
-    __slots__ = ("event", "got", "node", "one", "senders")
+    __slots__ = ("event", "got", "senders")
 
-    def __init__(self, node: int, event: Arrival, senders: set[int] | None, one: bool) -> None:
-        self.node, self.event = node, event
-        self.senders = senders
-        self.one = one
+    def __init__(self, event: Arrival, senders: set[int] | None) -> None:
+        self.event, self.senders = event, senders
         self.got: dict[int, Envelope] = {}
 
     def accepts(self, sender: int) -> bool:
         return self.senders is None or (sender in self.senders and sender not in self.got)
-
-    def hand_over(self, event: simpy.Event) -> None:
-        """Make its one message the value of its event, which is happening."""
-        (envelope,) = self.got.values()
-        event._value = envelope.handed_to(self.node, event.env.now)  # type: ignore[arg-type]
 
 
 class Mailbox:
@@ -55,20 +44,20 @@ class Mailbox:
 
     Parameters
     ----------
-    node_id : int
-    env : Clock
+    hands : Hands
     streams : Streams
         Draws the "order in a mailbox" of messages of one instant.
     """
 
-    def __init__(self, node_id: int, env: Clock, streams: Streams) -> None:
-        self._id, self._env, self._streams = node_id, env, streams
+    def __init__(self, hands: Hands, streams: Streams) -> None:
+        self._hands, self._streams = hands, streams
+        self._id, self._env = hands.node, hands.clock
         # By class the messages that wait, each with the instant at which it came [ns].
         self._queues: dict[type, deque[tuple[int, Envelope]]] = {}
         self._waiters: dict[type, list[_Waiter]] = {}
         # Of the last instant at which a message came: whom `put` gave one, and draws by sender.
         self._instant_ns = -1
-        self._given: dict[type, list[_Waiter]] = {}
+        self._given: dict[type, list[Arrival]] = {}
         self._draws: dict[int, float] = {}
 
     def put(self, envelope: Envelope) -> None:
@@ -83,20 +72,22 @@ class Mailbox:
                 return
         self._queue(kind, envelope)
 
-    def has_listener(self, kind: type) -> bool:
-        """Return whether a process waits for messages of this kind without a time-out."""
-        return any(w.event.listener for w in self._waiters.get(kind, ()))
+    def take_out(self, tag: tuple[type, int]) -> list[Envelope]:
+        """Take out the messages of an exchange, in the order in which they came."""
+        queue = self._queues.pop(tag[0], deque())
+        if left := deque(came for came in queue if came[1].tag != tag):
+            self._queues[tag[0]] = left
+        return [envelope for _, envelope in queue if envelope.tag == tag]
 
     def receive(self, kind: type, timeout_ns: int | None) -> simpy.Event:
         """Event: the next message of this class as `Received`, or None after the time-out."""
-        event = Arrival(self._env, f"receive({kind.__name__})", timeout_ns is None)
-        waiter = _Waiter(self._id, event, None, one=True)
+        event = Arrival(self._hands, f"receive({kind.__name__})", timeout_ns is None)
         queue = self._queues.get(kind)
         if queue:
-            waiter.event.succeed(queue.popleft()[1].handed_to(self._id, self._env.now))
+            event.bring(queue.popleft()[1])
         else:
-            self._wait(kind, waiter, timeout_ns)
-        return waiter.event
+            self._wait(kind, _Waiter(event, None), timeout_ns)
+        return event
 
     def gather(self, kind: type, senders: Collection[int], timeout_ns: int | None) -> simpy.Event:
         """Event: {sender: Received} of one message each, or of those that came in time.
@@ -109,8 +100,8 @@ class Mailbox:
         timeout_ns : int or None
             How long to wait [ns]; None: until all have come.
         """
-        event = Arrival(self._env, f"gather({kind.__name__})", timeout_ns is None)
-        waiter = _Waiter(self._id, event, set(senders), one=False)
+        event = Arrival(self._hands, f"gather({kind.__name__})", timeout_ns is None)
+        waiter = _Waiter(event, set(senders))
         queue = self._queues.get(kind, deque())
         for came in list(queue):
             envelope = came[1]
@@ -118,43 +109,46 @@ class Mailbox:
                 queue.remove(came)
                 waiter.got[envelope.src] = envelope
         if len(waiter.got) == len(set(senders)):
-            self._close(waiter)
+            event.bring(waiter.got)
         else:
             self._wait(kind, waiter, timeout_ns)
-        return waiter.event
+        return event
 
     def unread_count(self) -> int:
-        """Messages in the queues, and those that wait for the others of a `gather`."""
+        """Messages in the queues, or that wait for the others of a `gather`, or a node off."""
         gathered = sum(len(w.got) for waiters in self._waiters.values() for w in waiters)
-        return gathered + sum(len(q) for q in self._queues.values())
+        queued = sum(len(q) for q in self._queues.values())
+        return gathered + queued + self._hands.unread_count()
 
     def _wait(self, kind: type, waiter: _Waiter, timeout_ns: int | None) -> None:
         self._waiters.setdefault(kind, []).append(waiter)
         if timeout_ns is not None:
-            self._env.call_after(timeout_ns, self._give_up, kind, waiter)
+            # What comes at the very instant of a time-out has come in time.
+            self._env.call_after(timeout_ns, self._give_up, kind, waiter, rank=LAST)
 
     def _give(self, kind: type, waiter: _Waiter, envelope: Envelope) -> None:
-        waiter.got[envelope.src] = envelope
-        if waiter.one:
+        event = waiter.event
+        if waiter.senders is None:
             self._waiters[kind].remove(waiter)
             if kind in self._given:
-                self._given[kind].append(waiter)
+                self._given[kind].append(event)
             else:
-                self._given[kind] = [waiter]
+                self._given[kind] = [event]
             # The process goes on after the events of this instant that are planned already.
-            waiter.event.callbacks.insert(0, waiter.hand_over)
-            waiter.event.succeed()
-        elif waiter.senders is not None and len(waiter.got) == len(waiter.senders):
+            event.bring(envelope)
+            return
+        waiter.got[envelope.src] = envelope
+        if len(waiter.got) == len(waiter.senders):
             self._waiters[kind].remove(waiter)
-            self._close(waiter)
+            event.bring(waiter.got)
 
     def _queue(self, kind: type, envelope: Envelope) -> None:
         """Let a message wait, in a drawn order among those of this instant."""
         now, mine = self._env.now, envelope
-        for waiter in self._given.get(kind, ()):
-            (theirs,) = waiter.got.values()
-            if waiter.event.callbacks is not None and self._goes_before(mine, theirs, envelope):
-                waiter.got, mine = {mine.src: mine}, theirs
+        for event in self._given.get(kind, ()):
+            theirs = event.brought
+            if isinstance(theirs, Envelope) and self._goes_before(mine, theirs, envelope):
+                event.brought, mine = mine, theirs
         queue = self._queues.setdefault(kind, deque())
         place, end = 0, len(queue)
         while place < end:  # they lie in order of time and, within this instant, of their draws
@@ -184,12 +178,4 @@ class Mailbox:
     def _give_up(self, kind: type, waiter: _Waiter) -> None:
         if not waiter.event.triggered:
             self._waiters[kind].remove(waiter)
-            self._close(waiter)
-
-    def _close(self, waiter: _Waiter) -> None:
-        me, now = self._id, self._env.now
-        if waiter.one:  # nothing has come
-            waiter.event.succeed()
-        else:
-            got = sorted(waiter.got.items())
-            waiter.event.succeed({i: envelope.handed_to(me, now) for i, envelope in got})
+            waiter.event.bring(None if waiter.senders is None else waiter.got)

@@ -13,6 +13,7 @@ import torch
 
 from netsim.errors import ProtocolError
 from netsim.learning.calling_line import calling_line
+from netsim.messaging.message import Message
 
 
 def require_time(verb: str, key: str, seconds: float) -> None:
@@ -93,6 +94,29 @@ def require_real(verb: str, key: str, number: Any) -> float:
     if not is_real or isinstance(number, bool) or not math.isfinite(number):
         raise ProtocolError(f"{verb}: {key} = {number!r}: must be a finite number{calling_line()}")
     return float(number)
+
+
+def require_kind(verb: str, key: str, kind: Any, exact: bool = True) -> None:
+    """Refuse what is no class of messages: nothing of it would ever come.
+
+    Parameters
+    ----------
+    verb, key : str
+        What the message names.
+    kind : object
+    exact : bool
+        Whether messages must be of this very class, so that `Message` itself is none.
+
+    Raises
+    ------
+    ProtocolError
+    """
+    is_kind = isinstance(kind, type) and issubclass(kind, Message)
+    if not is_kind or (exact and kind is Message):
+        raise ProtocolError(
+            f"{verb}: {key} = {kind!r}: must be a message class, as Model in class Model(Message)"
+            f"{calling_line()}"
+        )
 
 
 def require_nodes(verb: str, key: str, ids: Iterable[Any], num_nodes: int, me: int) -> None:

@@ -14,14 +14,16 @@ from collections.abc import Callable, Collection, Generator, Iterable, Mapping, 
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import simpy
 
-from netsim.clock import NORMAL, Clock, Event, add_callback
+from netsim.clock import LAST, NORMAL, Clock, add_callback
 from netsim.devices.availability import Availability
 from netsim.errors import ProtocolError
 from netsim.links.arrivals import Arrivals
 from netsim.links.link import ARRIVED, Deliveries, Delivery, Link, Sending, Transmission
 from netsim.messaging.barrier import Barrier
+from netsim.messaging.hand_over import HandOver, Hands
 from netsim.messaging.latest_messages import LatestMessages
 from netsim.messaging.mailbox import Mailbox
 from netsim.messaging.message import (
@@ -29,7 +31,6 @@ from netsim.messaging.message import (
     Message,
     Probe,
     ProbeReply,
-    Received,
     outgoing_message,
     refs_in,
     size_bits,
@@ -37,6 +38,7 @@ from netsim.messaging.message import (
 from netsim.node.adversary import Adversary
 from netsim.node.process_guard import guarded_process, located_error, process_name
 from netsim.node.wakeups import Wakeups
+from netsim.recording.run_warnings import RunWarnings
 from netsim.recording.uses import Fates, Uses
 from netsim.rng import Streams
 from netsim.units import to_ns, to_s
@@ -68,6 +70,10 @@ class Outbox:
         Records what becomes of values that leave.
     adversary : Adversary or None
         What forges the messages of a malicious node.
+    neighbours : collection of int
+        Nodes to which the topology has a link.
+    warnings : RunWarnings
+        Where messages to other nodes are told of; answers excepted.
 
     Attributes
     ----------
@@ -86,8 +92,11 @@ class Outbox:
         num_nodes: int,
         uses: Uses,
         adversary: Adversary | None,
+        neighbours: Collection[int],
+        warnings: RunWarnings,
     ) -> None:
         self._id, self._clock, self._link = node_id, clock, link
+        self._neighbours, self._warnings = frozenset(neighbours), warnings
         self._parameter_bits = parameter_bits
         self.link_changed()
         self._wakeups, self._deliveries, self._num_nodes = wakeups, deliveries, num_nodes
@@ -129,8 +138,12 @@ class Outbox:
         receivers: list[int] = []
         last: Message | None = None
         for to, msg in messages.items():
-            if to == self._id or not 0 <= to < self._num_nodes:
-                raise ProtocolError(f"node {self._id} can't send to node {to}")
+            is_id = type(to) is int or isinstance(to, np.integer)
+            if not is_id or to == self._id or not 0 <= to < self._num_nodes:
+                raise ProtocolError(f"node {self._id} can't send to node {to!r}")
+            if to not in self._neighbours and "reply" not in marks:
+                text = f"sends {type(msg).__name__} to node {to}, to which [topology] has no link"
+                self._warnings.of_node("no neighbour", self._id, to_s(self._clock.now), text)
             if msg is not last:  # the same for several receivers is packed once
                 last, receivers = msg, []
                 found.append((self.make_envelope(msg, **marks), receivers))
@@ -167,7 +180,7 @@ class Outbox:
 class _Pending:
     """One `ask` under way."""
 
-    event: Event
+    event: HandOver
     peers: tuple[int, ...]
     reply: type[Message]
     tries_left: int
@@ -179,9 +192,8 @@ class RequestReply:
 
     Parameters
     ----------
-    node_id : int
+    hands : Hands
     role : str
-    clock : Clock
     link : Link
     outbox : Outbox
     availability : Availability
@@ -193,23 +205,23 @@ class RequestReply:
 
     def __init__(
         self,
-        node_id: int,
+        hands: Hands,
         role: str,
-        clock: Clock,
         link: Link,
         outbox: Outbox,
         availability: Availability,
         counts: Counter[str],
         streams: Streams,
     ) -> None:
-        self._id, self._role = node_id, role
-        self._requests = Arrivals(clock, streams, self._answer, NORMAL)
-        self._clock, self._link, self._outbox = clock, link, outbox
+        self._hands, self._role = hands, role
+        self._id, self._clock = hands.node, hands.clock
+        self._requests = Arrivals(self._clock, streams, self._answer, NORMAL)
+        self._link, self._outbox = link, outbox
         self._availability, self._counts = availability, counts
         self._handlers: dict[type, Callable[[Any], Any]] = {}
         self._pending: dict[int, _Pending] = {}
         self._number = 0
-        self.serve(Probe, _answer_probe)
+        self.serve(Probe, lambda _: ProbeReply())
 
     # -- verbs -----------------------------------------------------------------------------------
 
@@ -232,21 +244,15 @@ class RequestReply:
 
         Parameters
         ----------
-        peers : sequence of int
-        msg : Message
-            The request.
-        reply : type
-            The class of the replies.
-        timeout_s : float
-            Time to wait in each try [s].
-        tries : int
+        peers, msg, reply, timeout_s, tries
+            As of `Node.ask`.
         broadcast : bool
             Whether the request goes out in one broadcast instead of one unicast each.
         """
         peers = tuple(dict.fromkeys(peers))
         if not peers:
             return self._clock.triggered_event({})
-        event = self._clock.new_event(f"replies to {type(msg).__name__}")
+        event = HandOver(self._hands, f"replies to {type(msg).__name__}")
         number = self._number = self._number + 1
         self._pending[number] = _Pending(event, peers, reply, tries)
         self._attempt(number, msg, to_ns(timeout_s), broadcast)
@@ -309,7 +315,9 @@ class RequestReply:
         pending.tries_left -= 1
         if self._id not in self._availability.off:  # a try that falls into a pause is lost
             self._send(number, msg, timeout_ns, broadcast)
-        self._clock.call_after(timeout_ns, self._attempt, number, msg, timeout_ns, broadcast)
+        # A reply that comes at the very instant of the time-out has come in time.
+        again = number, msg, timeout_ns, broadcast
+        self._clock.call_after(timeout_ns, self._attempt, *again, rank=LAST)
 
     def _send(self, number: int, msg: Message, patience_ns: int, broadcast: bool) -> None:
         """Ask those peers of a request that have not answered."""
@@ -325,8 +333,7 @@ class RequestReply:
 
     def _close(self, number: int) -> None:
         pending = self._pending.pop(number)
-        now, got = self._clock.now, sorted(pending.got.items())
-        pending.event.succeed({j: envelope.handed_to(self._id, now) for j, envelope in got})
+        pending.event.bring(pending.got)
 
     # -- answering -------------------------------------------------------------------------------
 
@@ -362,10 +369,6 @@ class RequestReply:
         to = {asked.src: msg}
         for tx in self._outbox.transmissions(to, request=asked.request, reply=True):
             self._link.unicast(tx)
-
-
-def _answer_probe(received: Received[Any]) -> ProbeReply:
-    return ProbeReply()
 
 
 class Inbox:
@@ -431,11 +434,9 @@ class Inbox:
             envelope.fates.came_late(self._id)
         if envelope.request is not None:
             self._requests.take_in(envelope)
-        elif tag is None or barrier is not None:
-            self._mailbox.put(envelope)
-        elif tag in self._latest.asked or not self._mailbox.has_listener(tag[0]):
+        elif barrier is None and tag in self._latest.exchanges:
             self._latest.put(envelope)
-        else:  # a listener, at a node that takes no part in the exchange itself
+        else:  # messages of an exchange, too, in which the node takes no part itself
             self._mailbox.put(envelope)
 
     def unread_count(self) -> int:
@@ -459,8 +460,7 @@ class MessagingVerbs:
 
     Parameters
     ----------
-    node_id : int
-    clock : Clock
+    hands : Hands
     link : Link
     barrier : Barrier or None
         Of the schedule `rounds`.
@@ -480,8 +480,7 @@ class MessagingVerbs:
 
     def __init__(
         self,
-        node_id: int,
-        clock: Clock,
+        hands: Hands,
         link: Link,
         barrier: Barrier | None,
         outbox: Outbox,
@@ -492,7 +491,8 @@ class MessagingVerbs:
         peers: Callable[[], tuple[int, ...]],
         model_bits: int,
     ) -> None:
-        self._id, self._clock, self._link, self._barrier = node_id, clock, link, barrier
+        self._hands, self._id, self._clock = hands, hands.node, hands.clock
+        self._link, self._barrier = link, barrier
         self._outbox, self._deliveries = outbox, deliveries
         self._mailbox, self._latest = mailbox, latest
         self._neighbours, self._peers, self._model_bits = neighbours, peers, model_bits
@@ -587,7 +587,7 @@ class MessagingVerbs:
         senders = self._neighbours if expect is None else tuple(expect)
         tag: Any = (kind, phase)
         if self._barrier is not None:
-            over, tag = self._barrier.join(self._id, kind, phase, senders)
+            over, tag = self._barrier.join(self._hands, kind, phase, senders)
             tag.in_flight += len(messages) + len(peers)
         if peers:
             sendings = self._outbox.to_peers(msg, peers, tag)  # type: ignore[arg-type]

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Mapping, 
 from contextlib import AbstractContextManager
 from typing import Any, Literal, TypeVar
 
+import numpy as np
 import simpy
 from numpy.typing import ArrayLike
 
@@ -28,6 +29,7 @@ from netsim.messaging.message import Message, Received
 from netsim.node.arguments import (
     require_count,
     require_duration,
+    require_kind,
     require_nodes,
     require_time,
 )
@@ -161,11 +163,20 @@ class Node:
             0 for a value of the node's own, such as a mixture of those that messages brought. Under
             every schedule.
 
+        Raises
+        ------
+        ProtocolError
+            If `unit` is neither of the two.
+
         Examples
         --------
         >>> got = yield node.exchange(Model(theta))
         >>> ages = [node.age(received.msg.theta) for received in got.values()]
         """
+        if unit not in ("seconds", "versions"):
+            raise ProtocolError(
+                f"age: unit = {unit!r}: must be seconds or versions{calling_line()}"
+            )
         if value.bringer is None:
             return 0.0
         sent_ns = value.bringer.sent_ns
@@ -291,7 +302,7 @@ class Node:
         """Send a message to one node.
 
         The message is sent whether or not the process waits for the event. The receiver gets it
-        with `receive` or `gather`.
+        with `receive` or `gather`. The run warns of messages to nodes that are no `neighbours`.
 
         Parameters
         ----------
@@ -367,19 +378,25 @@ class Node:
         int
             Number of withdrawn messages, one for each receiver. At once, under every schedule.
 
+        Raises
+        ------
+        ProtocolError
+            If `kind` is no message class.
+
         Examples
         --------
         >>> node.withdraw(Fragment)  # those of the previous model
         >>> for j, fragment in fresh:
         ...     node.send(j, fragment)
         """
+        require_kind("withdraw", "kind", kind, exact=False)
         return self._messaging.withdraw(kind)
 
     def receive(self, kind: type[Message], timeout_s: float | None) -> simpy.Event:
         """Wait for the next message of a class.
 
         Messages wait in the node's mailbox until they are asked for. Never write
-        `receive(...) | ...`: it would lose messages, and is refused.
+        `receive(...) | ...`, in either order: it would lose messages, and is refused.
 
         Parameters
         ----------
@@ -392,19 +409,22 @@ class Node:
         Returns
         -------
         simpy.Event
-            `Received(msg, sender, ...)` as soon as there is one, or None after `timeout_s`. Under
-            every schedule; messages that came too late for an `exchange` under `rounds` count, too.
+            `Received(msg, sender, ...)` as soon as there is one, or None after `timeout_s`; what
+            comes at that very instant is in time. Under every schedule; messages of an `exchange`
+            count, too, if they came too late for it under `rounds`, or if the node has never
+            called it.
 
         Raises
         ------
         ProtocolError
-            If `timeout_s` is negative or nan.
+            If `kind` is no message class, or `timeout_s` is negative or nan.
 
         Examples
         --------
         >>> while True:
         ...     received = yield node.receive(Model, timeout_s=None)
         """
+        require_kind("receive", "kind", kind)
         if timeout_s is not None:
             require_time("receive", "timeout_s", timeout_s)
         return self._messaging.receive(kind, timeout_s)
@@ -425,13 +445,14 @@ class Node:
         Returns
         -------
         simpy.Event
-            {sender: Received} when all have come, or what has come by `timeout_s`. Under every
-            schedule.
+            {sender: Received} when all have come, or what has come by `timeout_s`, as for
+            `receive`. Under every schedule.
 
         Raises
         ------
         ProtocolError
-            If a sender is no other node, or `timeout_s` is negative or nan.
+            If `kind` is no message class, a sender is no other node, or `timeout_s` is negative or
+            nan.
 
         Examples
         --------
@@ -439,6 +460,7 @@ class Node:
         >>> thetas = [received.msg.theta for received in got.values()]
         """
         senders = tuple(senders)
+        require_kind("gather", "kind", kind)
         require_nodes("gather", "senders", senders, self.num_nodes, self.id)
         if timeout_s is not None:
             require_time("gather", "timeout_s", timeout_s)
@@ -487,7 +509,7 @@ class Node:
         >>> got = yield node.ask(node.peers, Request(), Model, timeout_s=1.0, tries=2)
         >>> thetas = [received.msg.theta for received in got.values()]
         """
-        peers = (to,) if isinstance(to, int) else tuple(to)
+        peers = (int(to),) if isinstance(to, int | np.integer) else tuple(to)
         require_nodes("ask", "to", peers, self.num_nodes, self.id)
         require_time("ask", "timeout_s", timeout_s)
         require_count("ask", "tries", tries, least=1)
@@ -529,7 +551,8 @@ class Node:
         Raises
         ------
         ProtocolError
-            If the node serves this class already.
+            If `request` is no message class, the node serves it already, or `handler` is no
+            function.
 
         Notes
         -----
@@ -541,6 +564,11 @@ class Node:
         >>> node.serve(Request, lambda received: Model(theta=state.theta))
         >>> return []  # a server has no processes of its own
         """
+        require_kind("serve", "request", request)
+        if not callable(handler):
+            raise ProtocolError(
+                f"serve: handler = {handler!r}: must be a function of the request{calling_line()}"
+            )
         self._requests.serve(request, handler)
 
     def exchange(
@@ -594,6 +622,8 @@ class Node:
         """
         limit_s = self.max_age_s if max_age_s is None else max_age_s
         require_time("exchange", "max_age_s", limit_s)
+        if kind is not None:
+            require_kind("exchange", "kind", kind)
         if expect is not None:
             expect = tuple(expect)
             require_nodes("exchange", "expect", expect, self.num_nodes, self.id)

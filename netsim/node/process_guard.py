@@ -9,11 +9,13 @@ from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
 import simpy
+from simpy.events import Condition
 
 from netsim.clock import Clock
 from netsim.devices.availability import Availability
 from netsim.errors import NetsimError, ProtocolError, UnsuitableError
 from netsim.learning.calling_line import is_ours, line_of, place_of
+from netsim.messaging.mailbox import Arrival
 from netsim.node.mistakes import no_process, no_processes, probable_mistake, yield_error_text
 from netsim.units import to_s
 
@@ -69,10 +71,17 @@ def guarded_process(
             yield availability.event_when_on(node)
         event = next(generator)
         while True:
-            if isinstance(event, simpy.Event):
+            if type(event) is Arrival:
+                event.note_listener()
+            if type(event) is Condition and (lost := _abandoned(event)) is not None:
+                text = f"{lost.what} | ... would lose messages; give timeout_s instead"
+                event = generator.throw(ProtocolError(text))
+            elif isinstance(event, simpy.Event):
                 value = yield event
-                while node in off:
-                    yield availability.event_when_on(node)
+                if node in off:
+                    while node in off:
+                        yield availability.event_when_on(node)
+                    value = event.value  # messages are handed over only now
                 event = generator.send(value)
                 del value  # models that only it held are free while the process waits
             else:  # thrown where the mistake is, so that the traceback shows the line
@@ -82,6 +91,20 @@ def guarded_process(
     except (Exception, SystemExit) as error:  # the second would end netsim as if all was well
         name = name or process_name(generator)
         raise located_error(error, availability.env.now, node, name) from error
+
+
+def _abandoned(event: simpy.Event, is_any: bool = False) -> Arrival | None:
+    """Find a `receive` or `gather` in `a | b`, which may go on without it and lose its messages.
+
+    `is_any`: `event` is in one.
+    """
+    if isinstance(event, Arrival):
+        return event if is_any else None
+    if isinstance(event, Condition):
+        is_any = is_any or event._evaluate is Condition.any_events
+        found = (_abandoned(one, is_any) for one in event._events)
+        return next((one for one in found if one is not None), None)
+    return None
 
 
 def process_name(generator: Any) -> str:

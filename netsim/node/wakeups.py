@@ -49,13 +49,16 @@ class Progress:
     ----------
     wake_ns : int
         When its last wake-up is or was.
+    next_wakeup : simpy.Event or None
+        The last one that it asked for.
     """
 
-    __slots__ = ("slot", "wake", "wake_ns")
+    __slots__ = ("next_wakeup", "slot", "wake", "wake_ns")
 
     def __init__(self, slot: int) -> None:
         self.slot = slot
         self.wake = self.wake_ns = 0
+        self.next_wakeup: simpy.Event | None = None
 
     def note_wakeup(self, event: simpy.Event) -> None:
         """Note the wake-up that is the value of `event`."""
@@ -83,12 +86,17 @@ class Wakeups(ABC):
         self._id, self._clock, self._slot_ns, self._recorder = node_id, clock, slot_ns, recorder
         self._progress: dict[simpy.Process, Progress] = {}
         self._woke_ns = array("q")
-        self.round = 0
+        self.round = self._recorded = 0
 
     def wakeup(self) -> simpy.Event:
         """See `Node.wakeup`."""
         progress = self._of_active_process()
-        return add_callback(self._next_wakeup(progress), progress.note_wakeup)
+        asked = progress.next_wakeup
+        if asked is not None and asked.callbacks is not None:
+            return asked  # it is still to come, as after `wakeup() | sleep(...)`
+        asked = add_callback(self._next_wakeup(progress), progress.note_wakeup)
+        progress.next_wakeup = asked
+        return asked
 
     @abstractmethod
     def _next_wakeup(self, progress: Progress) -> simpy.Event:
@@ -103,10 +111,20 @@ class Wakeups(ABC):
 
     def note_round_start(self, wake: Wake) -> None:
         """Note that a round of this node starts."""
-        if wake.round != self.round:  # once, if several processes of the node wake
-            self._woke_ns.append(self._clock.now)
         self.round = wake.round
-        self._recorder.wake(self._clock.now, self._id, wake.round, "woke")
+        if self._record(self._clock.now, wake.round, "woke"):
+            self._woke_ns.append(self._clock.now)
+
+    def _record(self, time_ns: int, number: int, outcome: str) -> bool:
+        """Record a wake-up once, however many processes of the node ask for it; else return False.
+
+        Each process asks for all of them, in order.
+        """
+        if number <= self._recorded:
+            return False
+        self._recorded = number
+        self._recorder.wake(time_ns, self._id, number, outcome)
+        return True
 
     def wakeups_since(self, time_ns: int) -> int:
         """Number of times that the node has woken after a time."""
@@ -200,8 +218,8 @@ class ClockWakeups(Wakeups):
         self._clock.call_after(time_ns - now, self._wake_or_skip, event, progress)
 
     def _record_skipped(self, time_ns: int, number: int) -> None:
-        self._recorder.wake(time_ns, self._id, number, "skipped")
-        self._counts["wakeups_skipped"] += 1
+        if self._record(time_ns, number, "skipped"):
+            self._counts["wakeups_skipped"] += 1
 
     def _note_wakeup(self, event: simpy.Event) -> None:
         self.note_round_start(event._value)

@@ -75,6 +75,50 @@ def test_wakeups_that_fall_into_work_are_skipped_and_logged_and_clocks_stay_abso
             assert np.diff(times).min() >= busy_s - 1e-9
 
 
+def test_a_wakeup_is_counted_once_however_many_processes_ask_for_it(play_source):
+    """One process of a node takes every wake-up, another one every second."""
+    source = """
+def processes(node, params):
+    return [on_wake(node, 0.0), on_wake(node, 1.5), on_wake(node, 0.0)]
+
+def on_wake(node, busy_s):
+    while True:
+        saw(node, "wake", ((yield node.wakeup()).round, node.round))
+        yield node.sleep(busy_s)
+"""
+    played = play_source(source, {"schedule": "periodic", "period_s": 1.0}, nodes={"count": 2})
+    assert [s.value for s in played.saw("wake", 0)] == [
+        (k, k) for k in (1, 1, 1, 2, 2, 3, 3, 3, 4, 4)
+    ]
+    assert played.summary["wakes"] == {"woke": 8, "skipped": 0}
+    assert "wakeups_skipped" not in played.summary["counts"]
+
+
+@pytest.mark.parametrize("schedule", ["rounds", "periodic"])
+def test_a_wakeup_that_was_not_waited_for_to_the_end_is_still_to_come(play_source, schedule):
+    source = """
+def processes(node, params):
+    return [on_wake(node)]
+
+def on_wake(node):
+    while True:
+        woke = node.wakeup()
+        got = yield woke | node.sleep(0.3)
+        if woke in got:
+            saw(node, "wake", got[woke].round)
+"""
+    exchange = {"schedule": schedule, **INTERVAL[schedule]}
+    played = play_source(source, exchange, nodes={"count": 2}, horizon_s=4.5)
+    for node in range(2):
+        rounds = [s.value for s in played.saw("wake", node)]
+        assert rounds == list(range(1, len(rounds) + 1))
+        assert len(rounds) >= 4
+    assert played.summary["wakes"] == {"woke": len(played.saw("wake")), "skipped": 0}
+
+
+INTERVAL = {"rounds": {"interval_s": 1.0}, "periodic": {"period_s": 1.0}}
+
+
 @pytest.mark.thinned(3)
 @pytest.mark.parametrize("schedule", ["star", "rounds", "poisson"])
 def test_ticks_are_the_multiples_of_the_slot(play, schedule):

@@ -142,6 +142,95 @@ def on_wakeup(node):
     assert heard
 
 
+EVERY_03_S = """
+def processes(node, params):
+    return [on_start(node)] if node.id == 0 else [on_note(node)]
+
+def on_start(node):
+    for number in range(5):
+        yield node.exchange(Note(number), to=[1], expect=[])
+        yield node.sleep(0.3)
+
+def on_note(node):
+"""
+
+
+@pytest.mark.parametrize(
+    ("schedule", "wait"),
+    [
+        ("rounds", "receive(Note, None)"),
+        ("periodic", "receive(Note, None)"),
+        ("periodic", "receive(Note, 0.5)"),
+        ("periodic", "gather(Note, [0], 0.5)"),
+    ],
+)
+def test_who_takes_no_part_in_an_exchange_hears_all_of_it_whatever_else_it_does(
+    play_source, schedule, wait
+):
+    """Node 1 is at work when most of what node 0 sends comes, the first of it included."""
+    source = (
+        EVERY_03_S
+        + f"""
+    while True:
+        yield node.work(seconds=0.7)
+        got = yield node.{wait}
+        got = got[0] if isinstance(got, dict) and got else got
+        if got:
+            saw(node, "note", got.msg.number)
+"""
+    )
+    every = {"rounds": SCHEDULES["rounds"], "periodic": {"schedule": "periodic", "period_s": 1.0}}
+    link = {"latency_s": 0.1}
+    played = play_source(source, every[schedule], nodes={"count": 2}, link=link, horizon_s=9.0)
+    assert [s.value for s in played.saw("note", 1)] == list(range(5))
+    assert played.summary["counts"]["messages_unread"] == 0
+    assert played.summary["counts"]["messages_superseded"] == 0
+
+
+def test_what_came_before_a_node_took_part_in_an_exchange_is_in_its_first_one(play_source):
+    """At 1 s four have come, of which the last counts; the others are superseded."""
+    source = (
+        EVERY_03_S.replace("Note(number)", "Model(node.initial())")
+        + """
+    yield node.sleep(1.0)
+    got = yield node.exchange({}, kind=Model)
+    saw(node, "got", [(j, r.sent_s) for j, r in got.items()])
+"""
+    )
+    schedule = {"schedule": "periodic", "period_s": 1.0}
+    played = play_source(source, schedule, nodes={"count": 2}, link={"latency_s": 0.05})
+    assert [s.value for s in played.saw("got")] == [[(0, 0.9)]]
+    assert played.summary["counts"]["messages_superseded"] == 3
+    uses = played.summary["uses"]
+    assert (uses["superseded"], uses["not_used"], uses["unread"]) == (3, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        "return",
+        "yield node.receive(Note, None)",
+        "got = node.receive(Model, None); yield node.work(seconds=0.0); yield got",
+    ],
+)
+def test_an_exchange_is_over_once_the_others_do_nothing_but_listen(play_source, then):
+    """Nothing but this happens at 0.8 s."""
+    source = f"""
+def processes(node, params):
+    return [on_note(node)] if node.id else [on_start(node)]
+
+def on_start(node):
+    yield node.exchange(Note(1))
+    saw(node, "over")
+
+def on_note(node):
+    yield node.sleep(0.8)
+    {then}
+"""
+    played = play_source(source, "rounds", nodes={"count": 3}, link={"latency_s": 0.1})
+    assert [s.t_s for s in played.saw("over")] == [0.8]
+
+
 def test_without_a_barrier_an_exchange_gives_the_freshest_message_with_its_age(play_source):
     source = """
 def processes(node, params):

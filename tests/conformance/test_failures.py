@@ -174,6 +174,24 @@ class Thing:
         assert "toy.py, line " in str(caught.value)
 
 
+@pytest.mark.parametrize("kind", ["'Note'", "Note()", "int", "Message"])
+def test_what_is_no_message_class_is_refused_where_messages_of_it_are_asked_for(play_source, kind):
+    """Nothing of it would ever come, and nobody would know why."""
+    for call, key in (
+        (f"receive({kind}, 1.0)", "receive: kind"),
+        (f"gather({kind}, [1], 1.0)", "gather: kind"),
+        (f"serve({kind}, print)", "serve: request"),
+        (f"exchange({{}}, kind={kind})", "exchange: kind"),
+        (f"withdraw({kind})", "withdraw: kind"),
+    ):
+        source = line(f"x = node.{call}\n        yield node.sleep(0.1)")
+        if kind == "Message" and "withdraw" in key:
+            play_source(source)  # all messages
+            continue
+        with pytest.raises(ProtocolError, match=rf"{key} = .* must be a message class.*toy\.py:"):
+            play_source(source)
+
+
 @pytest.mark.thinned(9)
 @pytest.mark.parametrize(
     ("call", "problem"),
@@ -192,6 +210,7 @@ class Thing:
         ("node.publish(theta.part('head'), 'x')", "a whole model is needed"),
         ("node.train(theta.part('head'), steps=1)", "a whole model is needed"),
         ("[node.serve(Note, print) for _ in range(2)]", "serves Note already"),
+        ("node.age(theta, 'version')", "must be seconds or versions"),
     ],
 )
 def test_misused_verbs_are_refused(play_source, call, problem):

@@ -36,10 +36,61 @@ def on_note(node):
     assert [s.value[0] for s in played.saw("note")] == pytest.approx(0.3 * np.arange(1, 13))
 
 
-def test_receive_or_something_else_is_refused(play_source):
-    source = START + "    yield node.receive(Note, 1.0) | node.sleep(0.5)\n"
+@pytest.mark.parametrize(
+    "waits_for",
+    [
+        "node.receive(Note, 1.0) | node.sleep(0.5)",
+        "node.sleep(0.5) | node.receive(Note, 1.0)",
+        "node.condition().wait() | node.receive(Note, None)",
+        "(node.sleep(0.2) & node.receive(Note, 1.0)) | node.sleep(0.5)",
+        "node.sleep(0.2) & (node.sleep(0.5) | node.receive(Note, 1.0))",
+    ],
+)
+def test_receive_or_something_else_is_refused(play_source, waits_for):
     with pytest.raises(ProtocolError, match=r"receive\(Note\) \| ... would lose messages"):
-        play_source(source)
+        play_source(START + f"    yield {waits_for}\n")
+
+
+def test_receive_and_something_else_is_not(play_source):
+    source = (
+        START
+        + """
+    node.send(1 - node.id, Note(7))
+    receipt = node.receive(Note, 1.0)
+    yield receipt & node.sleep(0.5)
+    saw(node, "note", (node.now_s, receipt.value.msg.number))
+"""
+    )
+    played = play_source(source, nodes={"count": 2})
+    assert [s.value for s in played.saw("note")] == [(0.5, 7)] * 2
+
+
+@pytest.mark.parametrize("receiver", [0, 1])
+def test_what_comes_at_the_instant_of_a_time_out_has_come_in_time(play_source, receiver):
+    """Whichever of the two nodes has the lower number."""
+    source = f"""
+def processes(node, params):
+    node.serve(Note, lambda asked: Model(node.initial()))
+    return [on_wait(node, 1 - node.id)] if node.id == {receiver} else [on_send(node, {receiver})]
+
+def on_send(node, to):
+    yield node.sleep(0.5)
+    node.send(to, Note(1))
+    node.send(to, Model(node.initial()))
+
+def on_wait(node, other):
+    yield node.sleep(0.5)
+    note = yield node.receive(Note, timeout_s=0.25)
+    saw(node, "came", note is not None)
+    got = yield node.gather(Model, [other], timeout_s=0.0)
+    saw(node, "came", bool(got))
+    got = yield node.ask(other, Note(), Model, timeout_s=0.5, tries=2)
+    saw(node, "came", bool(got))
+"""
+    played = play_source(source, nodes={"count": 2}, link={"latency_s": 0.25})
+    assert [(s.t_s, s.value) for s in played.saw("came")] == [(0.75, True)] * 2 + [(1.25, True)]
+    assert len(played.kind("Note")) == 2  # the request is not repeated
+    assert played.summary["counts"].get("late_replies", 0) == 0
 
 
 def test_what_a_gather_did_not_wait_for_is_there_for_the_next_receive(play_source):
@@ -146,6 +197,8 @@ class Empty(Message):
         ("node.send(1, Note('text'))", "Note.number is a str"),
         ("node.send(node.id, Note())", "node 0 can't send to node 0"),
         ("node.send(5, Note())", "node 0 can't send to node 5"),
+        ("node.send(1.0, Note())", r"node 0 can't send to node 1\.0"),
+        ("node.send('1', Note())", "node 0 can't send to node '1'"),
         ("node.broadcast(Note(), to=[-1])", "node 0 can't send to node -1"),
     ],
 )
@@ -153,6 +206,25 @@ def test_a_message_that_cannot_be_sent_is_refused(play_source, body, problem):
     source = START + f"    yield {body}\n" + "\nclass Loose(Message):\n    pass\n"
     with pytest.raises(ProtocolError, match=f"node 0 at 0 s in on_start: {problem}"):
         play_source(source)
+
+
+def test_an_id_may_be_numpy_s(play_source):
+    source = """
+import numpy as np
+
+def processes(node, params):
+    node.serve(Note, lambda asked: Note(5))
+    return [on_start(node, np.argmax([node.id, 1 - node.id]))]
+
+def on_start(node, other):
+    yield node.send(other, Model(node.initial()))
+    got = yield node.gather(Model, [other], 1.0)
+    saw(node, "got", list(got))
+    got = yield node.ask(other, Note(), Note, 1.0)
+    saw(node, "got", list(got))
+"""
+    played = play_source(source, nodes={"count": 2})
+    assert [s.value for s in played.saw("got", 0)] == [[1], [1]]
 
 
 FOREIGN = """

@@ -177,6 +177,55 @@ def on_start(node):
     assert again.kind("Note").t_sent_s.tolist() == [0.9, 1.5]
 
 
+WAITS = {
+    "gather": "yield node.gather(Model, [0, 2], timeout_s=1.5)",
+    "ask": "yield node.ask([0, 2], Note(), Model, timeout_s=1.5)",
+    "exchange": "yield node.exchange({}, kind=Model)",
+    "both": "(yield node.gather(Model, [0, 2], 1.5) & node.sleep(0.1)).events[0].value",
+}
+"""Node 1 has a model of node 0 from 0.1 or 0.2 s on, and waits in vain for one of node 2."""
+
+WAITING = """
+def processes(node, params):
+    node.serve(Note, lambda asked: None if node.id == 2 else Model(node.initial()))
+    return [on_wait(node)] if node.id == 1 else [on_start(node)]
+
+def on_start(node):
+    yield node.sleep(1.2 if node.id == 2 else 0.0)
+    how = {how!r}
+    if how == "exchange":
+        yield node.exchange({{1: Model(node.initial())}}, expect=[])
+    elif how != "ask" and node.id == 0:
+        yield node.send(1, Model(node.initial()))
+
+def on_wait(node):
+    got = {wait}
+    saw(node, "got", [(j, r.age_s) for j, r in got.items()])
+    node.publish(node.mix([r.msg.theta for r in got.values()], [1.0]), "mixed")
+"""
+
+
+@pytest.mark.parametrize("how", WAITS)
+def test_what_came_before_a_pause_has_the_age_of_the_instant_at_which_the_process_goes_on(
+    play_source, life, how
+):
+    """The wait ends while node 1 is off, from 1 to 3 s or for good."""
+    source = WAITING.format(how=how, wait=WAITS[how])
+    wire = {"nodes": {"count": 3}, "link": {"latency_s": 0.1}}
+    played = play_source(source, churn=life(*OFF_1_TO_3), horizon_s=5.0, **wire)
+    ((_, age_s),) = played.saw("got")[0].value
+    assert played.saw("got")[0].t_s == 3.0
+    assert age_s == (2.9 if how == "ask" else 3.0)
+    assert played.summary["staleness"]["mean_s"] == age_s
+    assert played.summary["uses"]["mean_age_s"] == age_s
+    assert played.summary["counts"]["messages_unread"] == 0
+
+    gone = play_source(source, churn=life((1, 0, 1.0)), horizon_s=5.0, **wire)
+    assert gone.summary["staleness"] == {}
+    assert gone.summary["uses"]["unread"] == gone.summary["uses"]["arrived"] == 1
+    assert gone.summary["counts"]["messages_unread"] == 1
+
+
 @pytest.mark.slow
 def test_nobody_reaches_a_node_that_is_off(play_source, life):
     source = """

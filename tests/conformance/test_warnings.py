@@ -45,6 +45,29 @@ def test_everybody_listens_and_nobody_sends(play_source):
     assert "none of 5 nodes with data has published a model in" in found[1]
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "send(2, Note())",
+        "broadcast(Note(), to=[1, 2])",
+        "ask(2, Note(), Note, 0.5)",
+        "exchange({2: Note()})",
+    ],
+)
+def test_a_message_to_a_node_that_is_no_neighbour_is_told_of(play_source, call):
+    """Nodes 0 and 2 of a ring of five; answers, and messages to nodes 1 and 4, are as they are."""
+    source = (
+        "def processes(node, params):\n    node.serve(Note, lambda asked: Note())\n"
+        "    node.publish(node.initial(), 'mixed')\n    return [] if node.id else [go(node)]\n\n"
+        "def go(node):\n    yield node.{call}\n"
+    )
+    ring = {"kind": "ring"}
+    found = play_source(source.format(call=call), topology=ring).summary["warnings"]
+    assert found == ["node 0 at 0 s sends Note to node 2, to which [topology] has no link"]
+    near = source.format(call=call.replace("2", "4"))
+    assert play_source(near, topology=ring).summary["warnings"] == []
+
+
 def test_listeners_beside_processes_that_have_ended_are_no_reason_to_warn(play_source):
     found = play_source(
         "def processes(node, params):\n    return [on_start(node), on_note(node)]\n\n"

@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 from netsim.clock import Clock
+from netsim.messaging.hand_over import Hands
 from netsim.messaging.mailbox import Mailbox
 from netsim.messaging.message import Envelope, Message
 from netsim.node.messaging import RequestReply
@@ -26,7 +27,7 @@ class Number(Message):
 def received(seed, came, processes=1, since_ns=0):
     """Return (sender, value) in the order of receiving; `came`: (sender, value, time in ns)."""
     env, found = Clock(), []
-    mailbox = Mailbox(0, env, Streams(seed))
+    mailbox = Mailbox(Hands(0, env), Streams(seed))
 
     def receiver():
         if since_ns:
@@ -80,7 +81,7 @@ def answered(seed, came):
     env, found = Clock(), []
     nobody, at_work = SimpleNamespace(transmissions=lambda *_, **__: ()), SimpleNamespace(off=set())
     requests = RequestReply(
-        0, "server", env, SimpleNamespace(), nobody, at_work, Counter(), Streams(seed)
+        Hands(0, env), "server", SimpleNamespace(), nobody, at_work, Counter(), Streams(seed)
     )
     requests.serve(Number, lambda asked: found.append((asked.sender, asked.msg.value)))
     for src, value, at_ns in came:
