@@ -11,9 +11,8 @@ from netsim.engine.network_assembly import Devices, exchange_interval_ns
 from netsim.learning.refs import Ref
 from netsim.links.link import Deliveries, Link
 from netsim.messaging.barrier import Barrier
-from netsim.messaging.hand_over import Hands
 from netsim.messaging.latest_messages import LatestMessages
-from netsim.messaging.mailbox import Mailbox
+from netsim.messaging.mailbox import Hands, Mailbox
 from netsim.node.adversary import Adversary
 from netsim.node.checks import MixingCheck, TaskGuard
 from netsim.node.decisions import Decisions

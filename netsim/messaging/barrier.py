@@ -13,7 +13,7 @@ import simpy
 
 from netsim.clock import LAST, Clock, Event, add_callback
 from netsim.errors import ProtocolError
-from netsim.messaging.hand_over import HandOver, Hands
+from netsim.messaging.mailbox import HandOver, Hands
 from netsim.messaging.message import Envelope
 from netsim.schedules import Wake
 

@@ -23,9 +23,8 @@ from netsim.errors import ProtocolError
 from netsim.links.arrivals import Arrivals
 from netsim.links.link import ARRIVED, Deliveries, Delivery, Link, Sending, Transmission
 from netsim.messaging.barrier import Barrier
-from netsim.messaging.hand_over import HandOver, Hands
 from netsim.messaging.latest_messages import LatestMessages
-from netsim.messaging.mailbox import Mailbox
+from netsim.messaging.mailbox import HandOver, Hands, Mailbox
 from netsim.messaging.message import (
     Envelope,
     Message,

@@ -49,13 +49,14 @@ class Found:
     algorithms : dict of str to module
     components : dict of str to (dict of str to type of Component)
         Beside the shipped ones: by the package of their family, by name.
-    problems : list of str
-        One a line.
+    problems, empty : list of str
+        One a line; and words on folders without any, for a scenario that misses one.
     """
 
     algorithms: dict[str, ModuleType] = field(default_factory=dict)
     components: dict[str, dict[str, type[Component]]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    empty: list[str] = field(default_factory=list)
 
     def raise_problems(self) -> None:
         """Raise ScenarioError with all that is wrong."""
@@ -94,8 +95,6 @@ def shipped_names() -> list[str]:
 def add_folder(found: Found, folder: Path) -> None:
     """Add what the files of a folder hold.
 
-    A folder without any is one of the faults.
-
     Raises
     ------
     ScenarioError
@@ -113,11 +112,9 @@ def add_folder(found: Found, folder: Path) -> None:
         sys.modules[name] = package
     importlib.invalidate_caches()
     if not _names(sys.modules[name]):
-        below = sorted({f"{path.parent}" for path in folder.glob("*/*.py")})
-        found.problems.append(
-            f"--components {folder}: no component lies in it, a Python file NAME.py for each"
-            + (f"; there are some in {', '.join(below)}" if below else "")
-        )
+        below = ", ".join(sorted({str(path.parent) for path in folder.glob("*/*.py")}))
+        words = f"--components {folder}: no component lies in it, a Python file NAME.py for each"
+        found.empty.append(f"{words}; there are some in {below}" if below else words)
     _add_package(found, sys.modules[name], str(folder))
 
 

@@ -1,6 +1,6 @@
 """Components that scenarios can name: shipped, a user's own, and those of installed packages."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, lru_cache
@@ -41,10 +41,17 @@ class Kinds(Mapping[str, ModuleType]):
     algorithms : mapping of str to module
     components : mapping of str to (mapping of str to type of Component)
         By the package of their family, by name.
+    empty : sequence of str
+        Words on folders that hold no component, for a scenario that misses one.
     """
 
-    def __init__(self, algorithms: Mapping[str, ModuleType], components: Added | None = None):
-        self._found = Found(dict(algorithms))
+    def __init__(
+        self,
+        algorithms: Mapping[str, ModuleType],
+        components: Added | None = None,
+        empty: Sequence[str] = (),
+    ):
+        self._found = Found(dict(algorithms), empty=list(empty))
         for package, members in (components or {}).items():
             self._found.components[package] = dict(members)
         self._installed = False
@@ -62,6 +69,11 @@ class Kinds(Mapping[str, ModuleType]):
     def components(self) -> Added:
         """Components beside the shipped ones: by the package of their family, by name."""
         return self._found.components
+
+    @property
+    def empty(self) -> Sequence[str]:
+        """See the class."""
+        return self._found.empty
 
     def state(self) -> State:
         """All of it as a value that can be a key: equal for equal kinds."""
@@ -107,7 +119,7 @@ class Kinds(Mapping[str, ModuleType]):
         ]
         if problems:
             raise ScenarioError("\n".join(problems))
-        more = Kinds({**self, **algorithms}, added)
+        more = Kinds({**self, **algorithms}, added, self.empty)
         more._installed = self._installed
         return more
 
@@ -180,7 +192,8 @@ def kinds_of(folders: Iterable[Path] = ()) -> Kinds:
         component_files.add_folder(found, folder)
     found.raise_problems()
     components, algorithms = _objects.get()
-    return Kinds(found.algorithms, found.components).plus(*components, **algorithms)
+    kinds = Kinds(found.algorithms, found.components, found.empty)
+    return kinds.plus(*components, **algorithms)
 
 
 def as_kinds(modules: Mapping[str, ModuleType]) -> Kinds:

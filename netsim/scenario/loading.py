@@ -207,6 +207,7 @@ def _checked(draft: Draft, kinds: Kinds) -> Scenario:
             if len(loc) > 1 and loc[0] in single:
                 loc = (loc[0], *loc[2:])
             problems.append(described({**detail, "loc": loc}, written, schema))
+        problems += kinds.empty if unknown else ()
     problems += _across_tables(draft, raw, kinds)
     if checked is not None and checked.ideal_network:
         checked = checked.model_copy(update={"radio": None, "link": Wire()})

@@ -9,8 +9,7 @@ import pytest
 from scipy import stats
 
 from netsim.clock import Clock
-from netsim.messaging.hand_over import Hands
-from netsim.messaging.mailbox import Mailbox
+from netsim.messaging.mailbox import Hands, Mailbox
 from netsim.messaging.message import Envelope, Message
 from netsim.node.messaging import RequestReply
 from netsim.rng import Streams

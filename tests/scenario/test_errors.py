@@ -299,15 +299,16 @@ def test_an_algorithm_folder_that_is_not_there_is_named(write, tmp_path):
         load(write(), (), tmp_path / "nowhere")
 
 
-def test_a_folder_without_components_is_named(write, tmp_path):
+def test_a_folder_without_components_is_named_where_a_kind_is_missing(write, base, tmp_path):
     folder = tmp_path / "own"
     (folder / "below").mkdir(parents=True)
     (folder / "test_it.py").write_text("")
+    load(write(base.replace('"plain"', '"local"')), (), folder)
     with pytest.raises(ScenarioError) as caught:
         load(write(), (), folder)
-    assert str(caught.value).endswith("a Python file NAME.py for each")
+    assert f"--components {folder}: no component lies in it" in str(caught.value)
     (folder / "below" / "mine.py").write_text("")
-    with pytest.raises(ScenarioError, match=r"there are some in .*below"):
+    with pytest.raises(ScenarioError, match=r"; there are some in .*own/below"):
         load(write(), (), folder)
 
 
