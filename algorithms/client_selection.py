@@ -110,6 +110,11 @@ def processes(node: Node, params: Params) -> list[Process]:
     return [on_client(node, params)] if node.servers else []
 
 
+def finite(loss: float) -> float:
+    """The loss that an agent is told: `MOST` at most, also where the model has diverged."""
+    return loss if loss < MOST else MOST  # not min(): NaN is less than nothing
+
+
 def on_server(node: Node, params: Params) -> Process:
     """Select, send, wait, mix."""
     clients = [i for i in range(node.num_nodes) if i != node.id]
@@ -158,4 +163,4 @@ def on_client(node: Node, params: Params) -> Process:
         node.publish(theta, "received")
         loss = yield node.value(node.loss(theta, "train"), default=0.0)
         trained = yield node.train(theta, epochs=params.epochs)
-        yield node.send(server, Trained(trained.theta, node.train_size, min(loss, MOST), number))
+        yield node.send(server, Trained(trained.theta, node.train_size, finite(loss), number))

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from simpy import Event
 
 from netsim.clock import Clock, add_callback
 from netsim.engine import backend_assembly, deadlock, equipment, method_needs
@@ -193,10 +194,13 @@ class Simulation:
         started = start_processes(node.id, make, self.clock, availability)
         self.decisions.note_processes(node.id, len(started))
         for _, process in started:
-            add_callback(process, lambda _: self._process_ended(node.id))
+            add_callback(process, partial(self._process_ended, node.id))
         return started
 
-    def _process_ended(self, node: int) -> None:
+    def _process_ended(self, node: int, process: Event) -> None:
+        """Take note of a process that has ended; one that failed ends the run instead."""
+        if not process.ok:
+            return
         self.decisions.process_ended(node)
         if self.barrier is not None:
             self.barrier.recheck()  # nobody waits for the node if it was the last

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from netsim.errors import ScenarioError
 from netsim.protocols.flower import apps
@@ -57,6 +60,8 @@ def run(
     >>> played = netsim.flower.run(server_app, client_app, "radio.toml", out="runs/radio")
     >>> played.metrics
     """
+    _check_parts(server_app, client_app)
+    given = {} if run_config is None else _checked_config(run_config)
     chosen = as_scenario(scenario, None)
     tables = [
         {"kind": entry.kind, "name": entry.name, **entry.params.model_dump(exclude_defaults=True)}
@@ -69,7 +74,7 @@ def run(
                 "[algorithm] app: the app is given as objects here; leave it out, or play the "
                 "scenario by netsim.run"
             )
-        table["run_config"] = {**table.get("run_config", {}), **(run_config or {})}
+        table["run_config"] = {**table.get("run_config", {}), **given}
     with apps.given_app(server_app, client_app):
         return playing.run(chosen.replace(algorithm=tables), **keywords)
 
@@ -90,5 +95,46 @@ def resume(folder: str | Path, server_app: object, client_app: object, **keyword
     -------
     Run
     """
+    _check_parts(server_app, client_app)
     with apps.given_app(server_app, client_app):
         return playing.resume(folder, **keywords)
+
+
+def _checked_config(run_config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a run config, of Python's own types.
+
+    Raises
+    ------
+    ScenarioError
+        If one is of no type of Flower's; all of them are named.
+    """
+    if not isinstance(run_config, Mapping):
+        raise ScenarioError(f'run_config: {run_config!r}: must be a mapping, as {{"timeout": 5.0}}')
+    found = {k: v.item() if isinstance(v, np.generic) else v for k, v in run_config.items()}
+    wrong = [
+        f"run_config: {name!r} = {value!r}: the name must be a text, and the value true or false, "
+        "a finite number or a text"
+        for name, value in found.items()
+        if not isinstance(name, str)
+        or not isinstance(value, bool | int | float | str)
+        or (isinstance(value, float) and not isfinite(value))
+    ]
+    if wrong:
+        raise ScenarioError("\n".join(wrong))
+    return found
+
+
+def _check_parts(server_app: object, client_app: object) -> None:
+    """Refuse what is no app, as two parts in the wrong order."""
+    try:
+        from flwr.clientapp import ClientApp
+        from flwr.serverapp import ServerApp
+    except ImportError:
+        return  # the run names the package that is missing
+    parts = ("server_app", server_app, ServerApp), ("client_app", client_app, ClientApp)
+    for name, part, kind in parts:
+        if not isinstance(part, kind):
+            raise ScenarioError(
+                f"{name}: {part!r} is no {kind.__name__} of Flower; write "
+                "netsim.flower.run(server_app, client_app, scenario)"
+            )

@@ -12,7 +12,7 @@ import numpy as np
 from netsim.errors import ScenarioError
 from netsim.gym import spaces
 from netsim.gym.episode import Episode
-from netsim.gym.episodes import Episodes
+from netsim.gym.episodes import Episodes, as_int
 from netsim.gym.source import Source
 from netsim.python_api.scenario import Scenario
 
@@ -113,7 +113,7 @@ class Environment(gymnasium.Env[dict[str, Any], Any]):
         NetsimError
             If the scenario can't be played, or nothing is decided before its end.
         """
-        super().reset(seed=seed)
+        super().reset(seed=None if seed is None else as_int(seed))
         episode = self._episodes.begin(seed, options)
         self._observe_agent(episode)
         return self._observed, self._episodes.info(episode)
@@ -141,7 +141,7 @@ class Environment(gymnasium.Env[dict[str, Any], Any]):
         before = episode.totals
         episode.answer(action)
         self._observe_agent(episode)
-        reward = self._source.gained(before, episode.totals)
+        reward = self._episodes.reward(before, episode)
         over, finished = episode.decision is None, episode.finished
         return self._observed, reward, finished, over and not finished, self._episodes.info(episode)
 

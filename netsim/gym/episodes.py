@@ -6,11 +6,15 @@ import operator
 import warnings
 import weakref
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 from netsim.errors import RunWarning, ScenarioError
 from netsim.gym.episode import Episode
 from netsim.gym.source import Source
+from netsim.node.decisions import Totals
+
+NO_EPISODE = "no episode is under way; call reset first"
 
 
 class Episodes:
@@ -30,9 +34,10 @@ class Episodes:
         self.source, self._seed = source, source.seed - 1
         self._episode: Episode | None = None
         self._end: weakref.finalize[Any, Any] | None = None
+        self._warned: Episode | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_episode": None, "_end": None}
+        return {**vars(self), "_episode": None, "_end": None, "_warned": None}
 
     def begin(self, seed: int | None, options: Mapping[str, Any] | None) -> Episode:
         """Begin an episode, and play to its first decision.
@@ -52,13 +57,14 @@ class Episodes:
         """
         if options:
             warning = (
-                f"reset: options = {dict(options)!r}: none is known and none is read; a scenario "
+                f"reset: options = {options!r}: none is known and none is read; a scenario "
                 'says what is played: netsim.load("quickstart", horizon_s=200.0)'
             )
             warnings.warn(warning, RunWarning, stacklevel=3)
         self.close()
-        self._seed = self._seed + 1 if seed is None else _as_int(seed)
-        episode = self._episode = self.source.episode(self._seed)
+        seed = self._seed + 1 if seed is None else as_int(seed)
+        episode = self._episode = self.source.episode(seed)
+        self._seed = seed
         self._end = weakref.finalize(self, episode.close)
         return episode
 
@@ -73,8 +79,20 @@ class Episodes:
         """
         episode = self._episode
         if episode is None or episode.decision is None or not episode.is_here:
-            raise ScenarioError("no episode is under way; call reset first")
+            raise ScenarioError(NO_EPISODE)
         return episode
+
+    def reward(self, before: Totals, episode: Episode) -> float:
+        """Reward for what has happened since; warn once an episode if it is no number."""
+        reward = self.source.gained(before, episode.totals)
+        if not isfinite(reward) and self._warned is not episode:
+            self._warned = episode
+            warning = (
+                f"seed {self._seed}, {episode.totals.time_s:g} s: the reward is {reward}, since "
+                "models have diverged; end the episode, and lower [training] learning_rate"
+            )
+            warnings.warn(warning, RunWarning, stacklevel=3)
+        return reward
 
     def info(self, episode: Episode) -> dict[str, Any]:
         """The seed, and the `Totals` by now."""
@@ -84,10 +102,10 @@ class Episodes:
         """End the episode where it is."""
         if self._end is not None:
             self._end()
-        self._episode = self._end = None
+        self._episode = self._end = self._warned = None
 
 
-def _as_int(seed: Any) -> int:
+def as_int(seed: Any) -> int:
     """A seed of whatever type of whole numbers.
 
     Raises

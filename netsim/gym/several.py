@@ -9,9 +9,10 @@ from typing import Any
 import gymnasium
 from pettingzoo import AECEnv
 
+from netsim.errors import ScenarioError
 from netsim.gym import spaces
 from netsim.gym.episode import Episode
-from netsim.gym.episodes import Episodes
+from netsim.gym.episodes import NO_EPISODE, Episodes
 from netsim.gym.source import Source
 from netsim.node.decisions import Totals
 from netsim.python_api.scenario import Scenario
@@ -118,9 +119,13 @@ class SeveralAgents(AECEnv[str, dict[str, Any], Any]):  # type: ignore[misc] # i
 
         Raises
         ------
+        ScenarioError
+            If no episode is under way.
         ProtocolError
             If the action is not in the space; the decision still waits for one.
         """
+        if not self.agents:
+            raise ScenarioError(NO_EPISODE)
         agent = self.agent_selection
         if self.truncations[agent] or self.terminations[agent]:
             self._was_dead_step(action)
@@ -147,7 +152,7 @@ class SeveralAgents(AECEnv[str, dict[str, Any], Any]):  # type: ignore[misc] # i
             self.truncations = dict.fromkeys(self.agents, not episode.finished)
         for agent in turns:
             if agent in self._decided:
-                self.rewards[agent] = self._source.gained(self._decided[agent], episode.totals)
+                self.rewards[agent] = self._episodes.reward(self._decided[agent], episode)
             self.infos[agent] = self._episodes.info(episode)
         self.agent_selection = turns[0]
 

@@ -120,7 +120,7 @@ def checks(
     kinds, kind = kinds_of((path.parent,)), path.stem
     found: list[Check] = []
     if kind in kinds and _lies_at(kinds[kind].__file__, path):
-        found += _of_algorithm(AlgorithmCase(kinds, kind, keys, tables))
+        found += _of_algorithm(AlgorithmCase(kinds, kind, keys, tables, folder))
     for package, members in kinds.components.items():
         if kind in members:
             found += _of_component(ComponentCase(kinds, package, kind, keys, folder, tables))

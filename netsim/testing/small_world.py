@@ -20,6 +20,17 @@ WORLDS: dict[str, dict[str, Any]] = {
     "server": {"nodes": {"count": 5, "groups": [{"name": "hub", "count": 1, "role": "server"}]}},
 }
 
+CELL_PLACES = {"placement": "disc", "radius_m": 50.0}
+CELL = {
+    "bandwidth_hz": 1e6,
+    "ttl_s": 20.0,
+    "mac": {"kind": "ofdma"},
+    "rate": {"kind": "shannon_gap", "min_rate_bps": 1e4},
+    "packet_error": {"kind": "rate_outage"},
+    "arq": {"kind": "unlimited"},
+}
+"""Radio of methods that divide a band, in place of the `[link]` of a world."""
+
 CHURN = {"kind": "exponential", "mean_on_s": 6.0, "mean_off_s": 3.0}
 
 DISC = {

@@ -209,6 +209,18 @@ def test_a_table_that_can_not_be_read_is_named_with_a_remedy(content, what, nets
     assert table.read_bytes() == content
 
 
+def test_tune_refuses_what_it_can_not_measure_or_keep(netsim, tmp_path, monkeypatch):
+    measured = []
+    monkeypatch.setattr(tuning, "tune", lambda world: measured)
+    result = netsim("tune", "s.toml", "--out", str(tmp_path))
+    assert result.exit_code == 2
+    assert "is a folder; name a file" in " ".join(result.output.split())
+    result = netsim("tune", "small_bandwidth_allocation", "--out", str(tmp_path / "routes.toml"))
+    assert result.exit_code == 2
+    assert "nothing to measure" in " ".join(result.output.split())
+    assert not (tmp_path / "routes.toml").exists()
+
+
 @pytest.mark.slow
 def test_tune_measures_and_keeps_what_it_knew_of_other_models(
     netsim, table, signature, monkeypatch

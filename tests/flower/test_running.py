@@ -42,6 +42,37 @@ def test_objects_play_over_a_scenario(tmp_path):
     assert run_folder.summary(tmp_path / "run")["recorded"]["flower_replies"]["mean"] == 2
 
 
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ([("a", 1)], r"run_config: .*must be a mapping"),
+        ({"a": None}, r"run_config: 'a' = None: .*true or false, a finite number or a text"),
+        ({"a": [1]}, r"run_config: 'a' = \[1\]"),
+        ({"a": float("nan")}, "run_config: 'a' = nan"),
+        ({1: 2}, "run_config: 1 = 2: the name must be a text"),
+    ],
+)
+def test_a_run_config_of_no_type_of_flowers_is_refused(tmp_path, wrong, said):
+    scenario = netsim.Scenario(horizon_s=1.0, nodes={"count": 2}, algorithm={"kind": "flower"})
+    with pytest.raises(netsim.ScenarioError, match=said):
+        netsim.flower.run(server_app, client_app, scenario, run_config=wrong, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ((client_app, server_app), r"server_app: .* is no ServerApp of Flower"),
+        ((server_app, "a:app"), "client_app: 'a:app' is no ClientApp of Flower"),
+    ],
+)
+def test_what_is_no_app_is_refused(parts, said):
+    with pytest.raises(netsim.ScenarioError, match=said):
+        netsim.flower.run(*parts, "quickstart")
+    with pytest.raises(netsim.ScenarioError, match=said):
+        netsim.flower.resume("runs/one", *parts)
+
+
 BROKEN_OFF = []
 
 

@@ -175,6 +175,64 @@ def test_a_seed_that_is_no_whole_number_is_refused(small, seed):
     several.reset(seed=np.int64(6))
     assert several.infos[several.agent_selection]["seed"] == 6
     several.close()
+    with netsim.gym.make(small) as env:
+        assert env.reset(seed=np.int64(6))[1]["seed"] == 6
+
+
+def test_a_refused_seed_is_not_counted_on_from(small):
+    with netsim.gym.make(small) as env:
+        with pytest.raises(netsim.ScenarioError, match="must be at most"):
+            env.reset(seed=2**70)
+        assert env.reset()[1]["seed"] == 0
+
+
+FAILS = {
+    "an exception": "raise ValueError(3)",
+    "a decision that is not as declared": "yield node.decide({'local_steps': float('nan')})",
+}
+
+
+@pytest.mark.parametrize("fault", FAILS.values(), ids=FAILS)
+def test_a_run_that_fails_raises_and_does_not_terminate(tmp_path, fault):
+    """The process of the only node that decides ends by its fault, not because it is done."""
+    text = PACE.replace('node.record("steps_taken", steps)', fault)
+    text = text.replace("tuple(range(len(roles)))", "(0,)")
+    only = "[on_wakeup(node)] if node.id == 0 else []"
+    (tmp_path / "fails.py").write_text(text.replace("[on_wakeup(node)]", only))
+    fails = netsim.Scenario(
+        components=tmp_path,
+        horizon_s=10.0,
+        nodes={"count": 2},
+        exchange={"schedule": "periodic", "period_s": 2.0},
+        algorithm={"kind": "fails"},
+    )
+    for record in (None, tmp_path / "episodes"):
+        with netsim.gym.make(fails, record=record) as env:
+            env.reset(seed=0)
+            with pytest.raises(NetsimError, match=r"node 0 at .* in on_wakeup"):
+                env.step(1)
+            with pytest.raises(ScenarioError, match="call reset first"):
+                env.step(1)
+
+
+@pytest.mark.filterwarnings("ignore:client_selection")
+def test_models_that_diverge_are_observed_and_a_reward_that_is_no_number_is_told_of(small):
+    diverging = small.replace(**{"training.learning_rate": 1e30, "model.hidden": [8, 8]})
+    with netsim.gym.make(diverging) as env:
+        env.reset(seed=0)
+        with pytest.warns(netsim.RunWarning, match="the reward is nan, since models") as told:
+            seen = played(env, 0, lambda _: scores(1))
+    assert len(told) == 1
+    assert np.isnan([reward for _, reward, _ in seen]).sum() > 1
+    assert seen[-1][0]["loss"][1] == 1e9
+    assert all(env.observation_space.contains(observation) for observation, _, _ in seen)
+
+
+def test_several_agents_begin_with_a_reset(pace):
+    env = netsim.gym.aec(pace)
+    with pytest.raises(ScenarioError, match="call reset first"):
+        env.step(1)
+    env.close()
 
 
 def test_options_that_nothing_reads_are_told_of(small):

@@ -1,9 +1,14 @@
 """A component or algorithm that breaks a promise is told which one."""
 # ruff: noqa: E501 - one case a line reads better than a tidy margin
 
+from pathlib import Path
+
 import pytest
 
+from algorithms import bandwidth_allocation
 from netsim import testing
+from netsim.scenario.kinds import kinds_of
+from netsim.testing import AlgorithmCase
 
 HEADS = {
     "fading": "from netsim.channels.fading import Fading\n",
@@ -106,3 +111,47 @@ def test_a_file_without_components_is_refused(tmp_path):
     (tmp_path / "_helper.py").write_text("x = 1\n")
     with pytest.raises(AssertionError, match="holds no algorithm and no component"):
         testing.check(str(tmp_path / "_helper.py"))
+
+
+WITHOUT_LEARNING = '''"""Works and trains nothing."""
+from netsim import api
+
+class Params(api.Params):
+    pass
+
+@api.algorithm(learns=False)
+def processes(node, params):
+    return [on_wakeup(node)]
+
+def on_wakeup(node):
+    while True:
+        yield node.wakeup()
+        {work}
+'''
+
+
+@pytest.mark.parametrize("work", ["yield node.work(steps=1)", "node.record('woken', 1.0)"])
+def test_a_method_that_does_not_learn_is_checked_for_what_it_does(tmp_path, work):
+    (tmp_path / "worker.py").write_text(WITHOUT_LEARNING.format(work=work))
+    testing.check(str(tmp_path / "worker.py"))
+
+
+def test_a_method_that_does_nothing_is_named(tmp_path):
+    (tmp_path / "idle.py").write_text(WITHOUT_LEARNING.format(work="pass"))
+    with pytest.raises(AssertionError, match="no node has worked, sent or recorded anything"):
+        testing.check(str(tmp_path / "idle.py"))
+
+
+def test_a_method_that_divides_a_band_is_checked_over_radio(tmp_path):
+    shipped = Path(bandwidth_allocation.__file__).read_text()
+    (tmp_path / "cell.py").write_text(shipped)
+    checks = {str(check): check for check in testing.checks(str(tmp_path / "cell.py"))}
+    checks["poisson, lossy"]()
+    checks["poisson, churn"]()
+
+
+def test_the_data_folder_is_that_of_an_algorithms_runs_too(tmp_path):
+    """It was read for components alone, so that an algorithm's runs looked elsewhere."""
+    (tmp_path / "worker.py").write_text(WITHOUT_LEARNING.format(work="yield node.work(steps=1)"))
+    case = AlgorithmCase(kinds_of((tmp_path,)), "worker", folder=tmp_path / "data")
+    assert case.scenario("poisson").data.path == str(tmp_path / "data")

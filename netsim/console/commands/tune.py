@@ -50,7 +50,11 @@ def command(
     draft, valid = checked(scenario, changes, {}, kinds_of(components or ()), None, False)
     path = out or route_tables.user_table()
     route_tables.read_measured(path)  # a file that can't be kept fails before the measuring
+    if path.is_dir():
+        raise ScenarioError(f"--out {path}: is a folder; name a file, as {path / 'routes.toml'}")
     found = tuning.tune(runner.build(valid, draft.path))
+    if not found:
+        raise ScenarioError(f"{draft.path}: no node trains a model: there is nothing to measure")
     try:
         tuning.write_table(found, path)
     except OSError as error:
