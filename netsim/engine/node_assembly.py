@@ -90,12 +90,18 @@ class NodeAssembly:
         self._barrier = wakeups if isinstance(wakeups, Barrier) else None
         self._counts, self._weights_due = counts, weights_due
         self._deliveries = Deliveries()
+        self._hands: list[Hands] = []
+        devices.availability.add_listener(self._switched)
         self._mixing = MixingCheck(recorder.warnings)
         self._guard = TaskGuard(learning.shards.task, tasks)
         self._max_age_s, self._objects = max_age_s, objects
         self._decisions = decisions
         self._servers = [i for i, role in enumerate(world.roles) if role == SERVER]
         learning.scheduler.sums.told = self._told_of_sum
+
+    def _switched(self, node: int, on: bool) -> None:
+        if on:
+            self._hands[node].switched_on()
 
     def node(self, parts: NodeInternals) -> Node:
         """The node that its algorithm sees."""
@@ -157,7 +163,8 @@ class NodeAssembly:
             self._membership.neighbours[i],
             self._recorder.warnings,
         )
-        hands = Hands(i, clock, availability.off, availability.event_when_on)
+        hands = Hands(i, clock, availability.off)
+        self._hands.append(hands)
         if self._barrier is not None:
             hands.on_listening = self._barrier.recheck
         requests = RequestReply(hands, role, link, outbox, availability, counts, world.streams)

@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Set
 
 import simpy
 
-from netsim.clock import LAST, Clock, Event, add_callback
+from netsim.clock import LAST, Clock, Event
 from netsim.messaging.message import Envelope
 from netsim.rng import Streams
 
@@ -34,32 +34,32 @@ class Hands:
     clock : Clock
     off : set of int
         Nodes that are off.
-    event_when_on : callable
-        (node) -> event: a node that is off is on again.
 
     Attributes
     ----------
-    held : set of HandOver
-        Those that have come true while the node is off.
+    held : dict of HandOver to None
+        Those that have come true while the node is off, in order.
     on_listening : callable or None
         Called when a process begins to listen: nothing may wait for the node any longer.
     """
 
-    def __init__(
-        self,
-        node: int,
-        clock: Clock,
-        off: Set[int] = frozenset(),
-        event_when_on: Callable[[int], simpy.Event] | None = None,
-    ) -> None:
+    def __init__(self, node: int, clock: Clock, off: Set[int] = frozenset()) -> None:
         self.node, self.clock, self.off = node, clock, off
-        self.event_when_on = event_when_on
-        self.held: set[HandOver] = set()
+        self.held: dict[HandOver, None] = {}
         self.on_listening: Callable[[], object] | None = None
 
     def unread_count(self) -> int:
         """Messages that wait for the node to be on."""
         return sum(event.num_brought for event in self.held)
+
+    def switched_on(self) -> None:
+        """Hand over what is held, before any process of the node goes on.
+
+        A process that was waiting for something else may ask for it at once.
+        """
+        held, self.held = self.held, {}
+        for event in held:
+            event.hand_over()
 
 
 class HandOver(Event):
@@ -81,7 +81,7 @@ class HandOver(Event):
 
     def __init__(self, hands: Hands, what: str, listener: bool = False) -> None:
         self.env, self.what, self.listener = hands.clock, what, listener
-        self.callbacks = [self._hand_over]
+        self.callbacks = [self._happen]
         self.hands = hands
         self.brought: Envelope | dict[int, Envelope] | None = None
 
@@ -100,16 +100,15 @@ class HandOver(Event):
         self.brought = brought
         self.succeed()
 
-    def _hand_over(self, _: simpy.Event) -> None:
-        """Make what it brings its value, for which its process comes when its node is on."""
-        hands, brought = self.hands, self.brought
-        node, now = hands.node, hands.clock.now
-        if node in hands.off:
-            assert hands.event_when_on is not None
-            hands.held.add(self)
-            add_callback(hands.event_when_on(node), self._hand_over)
-            return
-        hands.held.discard(self)
+    def _happen(self, _: simpy.Event) -> None:
+        if self.hands.node in self.hands.off:
+            self.hands.held[self] = None
+        else:
+            self.hand_over()
+
+    def hand_over(self) -> None:
+        """Make what it brings its value, for which its process comes."""
+        node, now, brought = self.hands.node, self.hands.clock.now, self.brought
         if isinstance(brought, dict):
             got = sorted(brought.items())
             self._value = {i: envelope.handed_to(node, now) for i, envelope in got}
