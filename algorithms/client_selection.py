@@ -112,7 +112,7 @@ def processes(node: Node, params: Params) -> list[Process]:
 
 def finite(loss: float) -> float:
     """The loss that an agent is told: `MOST` at most, also where the model has diverged."""
-    return loss if loss < MOST else MOST  # not min(): NaN is less than nothing
+    return loss if loss < MOST else MOST  # min(nan, MOST) would be nan
 
 
 def on_server(node: Node, params: Params) -> Process:

@@ -12,7 +12,7 @@ from netsim.learning.refs import Ref
 from netsim.links.link import Deliveries, Link
 from netsim.messaging.barrier import Barrier
 from netsim.messaging.latest_messages import LatestMessages
-from netsim.messaging.mailbox import Hands, Mailbox
+from netsim.messaging.mailbox import HandOvers, Mailbox
 from netsim.node.adversary import Adversary
 from netsim.node.checks import MixingCheck, TaskGuard
 from netsim.node.decisions import Decisions
@@ -90,7 +90,7 @@ class NodeAssembly:
         self._barrier = wakeups if isinstance(wakeups, Barrier) else None
         self._counts, self._weights_due = counts, weights_due
         self._deliveries = Deliveries()
-        self._hands: list[Hands] = []
+        self._hands: list[HandOvers] = []
         devices.availability.add_listener(self._switched)
         self._mixing = MixingCheck(recorder.warnings)
         self._guard = TaskGuard(learning.shards.task, tasks)
@@ -163,7 +163,7 @@ class NodeAssembly:
             self._membership.neighbours[i],
             self._recorder.warnings,
         )
-        hands = Hands(i, clock, availability.off)
+        hands = HandOvers(i, clock, availability.off)
         self._hands.append(hands)
         if self._barrier is not None:
             hands.on_listening = self._barrier.recheck

@@ -13,7 +13,7 @@ import simpy
 
 from netsim.clock import LAST, Clock, Event, add_callback
 from netsim.errors import ProtocolError
-from netsim.messaging.mailbox import HandOver, Hands
+from netsim.messaging.mailbox import HandOver, HandOvers
 from netsim.messaging.message import Envelope
 from netsim.schedules import Wake
 
@@ -121,13 +121,13 @@ class Barrier:
         return event
 
     def join(
-        self, hands: Hands, kind: type, phase: int, expect: Collection[int]
+        self, hands: HandOvers, kind: type, phase: int, expect: Collection[int]
     ) -> tuple[simpy.Event, RoundExchange]:
         """Let a node take part in an exchange of this round.
 
         Parameters
         ----------
-        hands : Hands
+        hands : HandOvers
             Of the node.
         kind : type
             The message class.

@@ -25,8 +25,8 @@ from netsim.messaging.message import Envelope
 from netsim.rng import Streams
 
 
-class Hands:
-    """One node's side of every hand-over.
+class HandOvers:
+    """Hand-overs of messages to the processes of one node.
 
     Parameters
     ----------
@@ -67,19 +67,19 @@ class HandOver(Event):
 
     Parameters
     ----------
-    hands : Hands
+    hands : HandOvers
         Of the process's node.
     what, listener
         As of `Event`.
 
     Attributes
     ----------
-    hands : Hands
+    hands : HandOvers
     brought : Envelope or dict of int to Envelope or None
         What it brings, until it has handed it over.
     """
 
-    def __init__(self, hands: Hands, what: str, listener: bool = False) -> None:
+    def __init__(self, hands: HandOvers, what: str, listener: bool = False) -> None:
         self.env, self.what, self.listener = hands.clock, what, listener
         self.callbacks = [self._happen]
         self.hands = hands
@@ -139,12 +139,12 @@ class Mailbox:
 
     Parameters
     ----------
-    hands : Hands
+    hands : HandOvers
     streams : Streams
         Draws the "order in a mailbox" of messages of one instant.
     """
 
-    def __init__(self, hands: Hands, streams: Streams) -> None:
+    def __init__(self, hands: HandOvers, streams: Streams) -> None:
         self._hands, self._streams = hands, streams
         self._id, self._env = hands.node, hands.clock
         # By class the messages that wait, each with the instant at which it came [ns].

@@ -24,7 +24,7 @@ from netsim.links.arrivals import Arrivals
 from netsim.links.link import ARRIVED, Deliveries, Delivery, Link, Sending, Transmission
 from netsim.messaging.barrier import Barrier
 from netsim.messaging.latest_messages import LatestMessages
-from netsim.messaging.mailbox import HandOver, Hands, Mailbox
+from netsim.messaging.mailbox import HandOver, HandOvers, Mailbox
 from netsim.messaging.message import (
     Envelope,
     Message,
@@ -191,7 +191,7 @@ class RequestReply:
 
     Parameters
     ----------
-    hands : Hands
+    hands : HandOvers
     role : str
     link : Link
     outbox : Outbox
@@ -204,7 +204,7 @@ class RequestReply:
 
     def __init__(
         self,
-        hands: Hands,
+        hands: HandOvers,
         role: str,
         link: Link,
         outbox: Outbox,
@@ -459,7 +459,7 @@ class MessagingVerbs:
 
     Parameters
     ----------
-    hands : Hands
+    hands : HandOvers
     link : Link
     barrier : Barrier or None
         Of the schedule `rounds`.
@@ -479,7 +479,7 @@ class MessagingVerbs:
 
     def __init__(
         self,
-        hands: Hands,
+        hands: HandOvers,
         link: Link,
         barrier: Barrier | None,
         outbox: Outbox,

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from netsim.clock import Clock
-from netsim.messaging.mailbox import Hands, Mailbox
+from netsim.messaging.mailbox import HandOvers, Mailbox
 from netsim.messaging.message import Envelope, Message
 from netsim.node.messaging import RequestReply
 from netsim.rng import Streams
@@ -26,7 +26,7 @@ class Number(Message):
 def received(seed, came, processes=1, since_ns=0):
     """Return (sender, value) in the order of receiving; `came`: (sender, value, time in ns)."""
     env, found = Clock(), []
-    mailbox = Mailbox(Hands(0, env), Streams(seed))
+    mailbox = Mailbox(HandOvers(0, env), Streams(seed))
 
     def receiver():
         if since_ns:
@@ -80,7 +80,7 @@ def answered(seed, came):
     env, found = Clock(), []
     nobody, at_work = SimpleNamespace(transmissions=lambda *_, **__: ()), SimpleNamespace(off=set())
     requests = RequestReply(
-        Hands(0, env), "server", SimpleNamespace(), nobody, at_work, Counter(), Streams(seed)
+        HandOvers(0, env), "server", SimpleNamespace(), nobody, at_work, Counter(), Streams(seed)
     )
     requests.serve(Number, lambda asked: found.append((asked.sender, asked.msg.value)))
     for src, value, at_ns in came:
