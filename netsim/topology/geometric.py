@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 import networkx as nx
 import numpy as np
-from scipy.spatial import cKDTree
+import scipy
 
 from netsim.errors import ScenarioError
 from netsim.registry import Positive
@@ -51,7 +51,7 @@ class Geometric(Topology):
             places, box_m = places % self.wrap_m, [self.wrap_m, self.wrap_m, 0.0]  # 0: no end
         if site.heights_m:
             places = np.column_stack([places, site.heights_m])
-        tree = cKDTree(places, boxsize=box_m and box_m[: places.shape[1]])
+        tree = scipy.spatial.cKDTree(places, boxsize=box_m and box_m[: places.shape[1]])
         graph = nx.empty_graph(site.nodes)
         graph.add_edges_from(tree.query_pairs(radius_m))
         return adjacency(graph, site.nodes)

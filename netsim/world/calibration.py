@@ -7,7 +7,7 @@ Thresholds and SNRs are linear unless a name ends in `_db`.
 
 import math
 
-from scipy import integrate, optimize
+import scipy
 
 from netsim.errors import ScenarioError
 
@@ -41,7 +41,7 @@ def mean_reachable_disc(nodes: int, radius_over_d0: float, exponent: float) -> f
     # beyond exp(-40) nothing counts; cutting there keeps a small d0 from hiding between the
     # points at which the integrator looks
     end = min(2.0, 40.0 ** (1.0 / exponent) / radius_over_d0)
-    share, _ = integrate.quad(
+    share, _ = scipy.integrate.quad(
         lambda s: density(s) * math.exp(-((s * radius_over_d0) ** exponent)), 0.0, end
     )
     return (nodes - 1) * float(share)
@@ -77,7 +77,7 @@ def solve_d0_over_radius(nodes: int, reachable: float, exponent: float) -> float
     high = low + 1.0
     while excess(high) < 0.0:
         high += 1.0
-    return math.exp(optimize.brentq(excess, low - 1e-6, high, xtol=1e-13))
+    return math.exp(scipy.optimize.brentq(excess, low - 1e-6, high, xtol=1e-13))
 
 
 def iid_links_threshold_over_mean_snr(nodes: int, reachable: float) -> float:

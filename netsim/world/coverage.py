@@ -7,8 +7,8 @@ shadowing, whatever the models of either.
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import optimize
 
 from netsim.links.radio.table import Radio
 from netsim.units import db_to_linear, linear_to_db
@@ -66,7 +66,7 @@ def range_m(radio: Radio, tx_power_dbm: float, threshold: float) -> float:
         return math.inf
     if excess(0.0) < 0:
         return 1.0
-    return math.exp(optimize.bisect(excess, 0.0, last, xtol=1e-6)) * (1.0 + 1e-6)
+    return math.exp(scipy.optimize.bisect(excess, 0.0, last, xtol=1e-6)) * (1.0 + 1e-6)
 
 
 def _success(radio: Radio, threshold: float) -> NDArray[np.float64]:
@@ -141,7 +141,7 @@ def edge_loss_db(radio: Radio, nodes: int, radius_m: float, reachable: float) ->
 
     losses_db = np.concatenate([case[1] for case in cases])
     low, high = float(losses_db.min()) - 300.0, float(losses_db.max()) + 300.0
-    return float(optimize.brentq(excess, low, high, xtol=1e-6))
+    return float(scipy.optimize.brentq(excess, low, high, xtol=1e-6))
 
 
 def _survival(

@@ -2,8 +2,8 @@
 
 from typing import Literal
 
+import scipy
 from pydantic import Field
-from scipy import special
 
 from netsim.channels import Real
 from netsim.channels.fading import Fading
@@ -23,5 +23,5 @@ class Nakagami(Fading):
 
     def power_gain(self, u: Real) -> Real:
         """Quantile of the gamma distribution with mean 1."""
-        gain: Real = special.gammaincinv(self.shape, u) / self.shape
+        gain: Real = scipy.special.gammaincinv(self.shape, u) / self.shape
         return gain

@@ -10,8 +10,8 @@ varies faster.
 
 from typing import Literal
 
+import scipy
 from pydantic import Field
-from scipy import special
 
 from netsim.channels import Real
 from netsim.channels.fading import Fading
@@ -40,5 +40,5 @@ class Rician(Fading):
     def power_gain(self, u: Real) -> Real:
         """Quantile of the non-central chi-square, scaled to mean 1."""
         k = self.dominant
-        gain: Real = special.chndtrix(u, 2.0, 2.0 * k) / (2.0 * (k + 1.0))
+        gain: Real = scipy.special.chndtrix(u, 2.0, 2.0 * k) / (2.0 * (k + 1.0))
         return gain

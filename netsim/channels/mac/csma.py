@@ -34,8 +34,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Annotated, ClassVar, Literal, Self, cast
 
+import scipy
 from pydantic import Field, model_validator
-from scipy import optimize
 
 from netsim.channels.mac import Mac, Medium
 from netsim.channels.mac._dcf.contention_problem import (
@@ -245,7 +245,7 @@ class Csma(Mac):
 
         if contenders == 1:
             return tau_of(0.0)
-        p = optimize.brentq(
+        p = scipy.optimize.brentq(
             lambda p: 1.0 - (1.0 - tau_of(p)) ** (contenders - 1) - p, 0.0, 1.0, xtol=1e-14
         )
         return tau_of(float(p))

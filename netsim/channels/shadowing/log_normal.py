@@ -17,8 +17,8 @@ import math
 from typing import ClassVar, Literal
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from netsim.channels import Real
 from netsim.channels.shadowing import Shadowing
@@ -49,7 +49,7 @@ class LogNormal(Shadowing):
 
     def still(self, u: Real) -> Real:
         """Normal quantile of `u`."""
-        found: Real = special.ndtri(u + _HALF_STEP)
+        found: Real = scipy.special.ndtri(u + _HALF_STEP)
         return found
 
     def in_motion(

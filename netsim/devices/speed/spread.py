@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from scipy.special import ndtri
+import scipy
 
 from netsim.devices.speed.fixed import Fixed
 from netsim.registry import NonNegative
@@ -37,6 +37,6 @@ class Spread(Fixed):
                 return 1.0 + self.sigma * streams.exponential("device speed", node)
             # A draw of exactly 0 would become minus infinity.
             u = streams.uniform("device speed", node) or 2.0**-54
-            return math.exp(self.sigma * float(ndtri(u)))
+            return math.exp(self.sigma * float(scipy.special.ndtri(u)))
 
         return tuple(v / slowness(i) for i, v in enumerate(given))

@@ -8,9 +8,8 @@ from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra
 
 from netsim.channels.mac import ALONE
 from netsim.channels.routing import LinkQuality
@@ -111,10 +110,12 @@ class Routes:
 
     def _predecessors(self, src: int) -> NDArray[np.int32]:
         """Nodes before each node on its way from `src`, negative where there is no way."""
-        _, before = dijkstra(self._costs, indices=src, return_predecessors=True)
+        _, before = scipy.sparse.csgraph.dijkstra(
+            self._costs, indices=src, return_predecessors=True
+        )
         return np.asarray(before, dtype=np.int32)
 
-    def _cost_matrix(self, time_ns: int) -> csr_array:
+    def _cost_matrix(self, time_ns: int) -> scipy.sparse.csr_array:
         """Costs of all links."""
         rows, columns, costs = [], [], []
         on = [i for i in range(self._nodes) if i not in self._without | self._wired]
@@ -128,7 +129,7 @@ class Routes:
                     rows.append(i)
                     columns.append(j)
                     costs.append(cost)
-        return csr_array((costs, (rows, columns)), shape=(self._nodes, self._nodes))
+        return scipy.sparse.csr_array((costs, (rows, columns)), shape=(self._nodes, self._nodes))
 
     def _of_mean_snr(self, steps: int) -> float:
         """Cost of a link whose mean SNR is so many steps over 0 dB."""

@@ -32,7 +32,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from scipy import integrate, special
+import scipy
 
 from netsim.channels.fading import Fading
 from netsim.channels.fading.frequency_selective import FrequencySelective
@@ -92,13 +92,13 @@ def mean_inverse_gain(fading: Fading, truncation: float) -> float:
     if isinstance(fading, NoFading):
         return 1.0 if truncation <= 1.0 else 0.0
     if isinstance(fading, Rayleigh | FrequencySelective):
-        return float(special.exp1(truncation))
+        return float(scipy.special.exp1(truncation))
 
     def inverse(u: float) -> float:
         gain = float(fading.power_gain(u))
         return 1.0 / gain if gain >= truncation else 0.0
 
-    return float(integrate.quad(inverse, 0.0, 1.0, limit=500)[0])
+    return float(scipy.integrate.quad(inverse, 0.0, 1.0, limit=500)[0])
 
 
 class Superposition:

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from pydantic import Field
-from scipy.special import ndtri
 
 from netsim.errors import ScenarioError
 from netsim.registry import Duration
@@ -97,7 +97,7 @@ class GaussMarkov(Mobility):
     def _normal(self, node: int, number: int, streams: Streams) -> tuple[float, float]:
         """Two standard normal draws."""
         u = streams.uniforms("gauss markov", node, number, counters=(0, 1))
-        x, y = ndtri(np.maximum(u, 2.0**-54)).tolist()
+        x, y = scipy.special.ndtri(np.maximum(u, 2.0**-54)).tolist()
         return x, y
 
 

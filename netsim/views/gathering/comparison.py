@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from netsim.errors import ScenarioError
 from netsim.recording import run_folder
@@ -74,7 +74,7 @@ def spread(values: Sequence[float]) -> Spread:
 
 def half_widths_per_std(seeds: int) -> float:
     """Half the 95 % interval of a mean over so many seeds, two at least, over their deviation."""
-    return float(stdtrit(seeds - 1, (1 + LEVEL) / 2)) / math.sqrt(seeds)
+    return float(scipy.special.stdtrit(seeds - 1, (1 + LEVEL) / 2)) / math.sqrt(seeds)
 
 
 def are_few(seeds: int) -> bool:

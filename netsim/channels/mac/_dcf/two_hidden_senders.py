@@ -36,8 +36,8 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from netsim.channels.mac._dcf.contention_problem import (
     Access,
@@ -180,7 +180,7 @@ class _Chain:
 
     def _settle(self) -> bool:
         """Find the share of visits to each state; return whether that converged."""
-        onward = sparse.csr_array(self.moves[0].T)
+        onward = scipy.sparse.csr_array(self.moves[0].T)
         for _ in range(MOST_STEPS):
             change = onward @ self.shares - self.shares
             self.shares = self.shares + 0.5 * change  # not all of it: visits may alternate

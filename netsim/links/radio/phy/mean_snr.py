@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from functools import lru_cache, reduce
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from netsim.errors import ScenarioError
 from netsim.links.radio.table import Radio
@@ -365,12 +365,12 @@ class PlacedMeanSnr(MeanSnr):
 
     # -- neighbours within range -----------------------------------------------------------------
 
-    def _tree_at(self, epoch: int) -> cKDTree:
+    def _tree_at(self, epoch: int) -> scipy.spatial.cKDTree:
         """Positions at the beginning of an epoch, for searching."""
         if self._track is None:
-            return cKDTree(self._positions_m)
+            return scipy.spatial.cKDTree(self._positions_m)
         everybody = range(len(self._positions_m))
-        return cKDTree(self._track.at(everybody, epoch * self._epoch_ns))
+        return scipy.spatial.cKDTree(self._track.at(everybody, epoch * self._epoch_ns))
 
     def _nodes_around(self, src: int, epoch: int) -> tuple[int, ...]:
         """Ids of the nodes that may be within range of `src` during an epoch, ascending."""
