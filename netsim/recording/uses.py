@@ -287,8 +287,8 @@ class Uses:
             warnings.append((
                 "long without use",
                 f"from {since:g} to {until:g} s, a fifth of the run or more, no model or other "
-                f"value was used: {in_vain:,} messages arrived in vain, {gone:,} were lost; of "
-                f"{arrived:,} that arrived in all {used:,} were used"
+                f"value was used (messages that arrived in vain: {in_vain:,}, lost: {gone:,}); in "
+                f"the whole run {used:,} of {arrived:,} that arrived were used"
                 + (f", {fates}" if fates else "")
                 + (_remedy(self.counts) if in_vain else ""),
             ))  # fmt: skip

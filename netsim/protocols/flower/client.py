@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeGuard
 
 from flwr.app import Context, RecordDict
 from flwr.app import Message as FlowerMessage
@@ -112,18 +112,18 @@ class Client:
             examples = named.get(params.examples_key, legacy)
             epochs = self._epochs if kind == "train" else 1
             steps = None
-            if isinstance(examples, float) and 0 <= examples <= MOST_STEPS:
+            if _is_count(examples):
                 steps = math.ceil(examples / self._batch_size) * epochs
-        if not isinstance(steps, int | float) or not 0 <= steps <= MOST_STEPS:
+        if not _is_count(steps):
             key = params.steps_key or params.examples_key
             self._node.warn(
                 "replies without examples",
-                f"a reply to a {kind} message has no metric {key} that is a count of "
-                "0 or more, so its work takes no time; name the one that has it: examples_key or "
+                f"a reply to a {kind} message has no metric {key} that is a whole number of 0 or "
+                "more, so its work takes no time; name the one that has it: examples_key or "
                 "steps_key of [algorithm]",
             )
             return 0
-        return self._share(message, math.ceil(steps))
+        return self._share(message, int(steps))
 
     def _metrics_by_name(self, reply: FlowerMessage) -> dict[str, Numbers]:
         """The numbers of a reply by name, where its records do not contradict each other.
@@ -162,6 +162,11 @@ class Client:
         for record in _records(reply).values():
             for key in unrecorded_keys(record):
                 self._node.warn(f"not recorded: {key}", not_recorded(f"{part}_{key}"))
+
+
+def _is_count(number: object) -> TypeGuard[float]:
+    """Return whether a metric is a whole number that steps or examples can have."""
+    return isinstance(number, int | float) and number % 1 == 0 and 0 <= number <= MOST_STEPS
 
 
 def _message_kind(message: FlowerMessage) -> str:
