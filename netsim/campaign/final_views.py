@@ -150,7 +150,7 @@ def conclude_sweep(
         Whether to write the page, unless that would keep its user waiting.
     """
     from netsim.recording.csv_files import write_csv
-    from netsim.views import differences, sweep
+    from netsim.views import differences, sweep, trials
     from netsim.views.gathering.comparison import measures_to_show, tidy_rows
     from netsim.views.gathering.sweep_tables import SweepTables
     from netsim.views.render import pictures
@@ -158,10 +158,10 @@ def conclude_sweep(
 
     assert scenario.sweep is not None
     names = [entry.name for entry in scenario.algorithm]
-    swept = sweep_results.design(top, scenario.sweep, scenario.seed, names)
+    select = scenario.chosen_by
+    swept = sweep_results.design(top, scenario.sweep, scenario.seed, names, select)
     tables = SweepTables(top, swept, sweep_results.read_trials(top))
     write_csv(top / "sweep.csv", tidy_rows(tables.lines))
-    select = scenario.chosen_by
     best = {}
     if select:
         main = scenario.main_metric
@@ -179,7 +179,8 @@ def conclude_sweep(
     if quiet:
         return
     console = consoles.out()
-    console.print(WrappedTable(differences.printed(tables)))
+    table = trials if tables.trials else differences
+    console.print(WrappedTable(table.printed(tables)))
     for remark in sweep_results.remarks(top, swept):
         console.print(Text(remark, style="yellow"))
     for algorithm, found in best.items():

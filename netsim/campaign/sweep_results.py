@@ -74,7 +74,9 @@ def has_results(scenario: Scenario, top: Path) -> bool:
     )
 
 
-def design(folder: Path, sweep: Sweep, seed: int, algorithms: Sequence[str]) -> "SweepDesign":
+def design(
+    folder: Path, sweep: Sweep, seed: int, algorithms: Sequence[str], select: str | None = None
+) -> "SweepDesign":
     """Return the design of a sweep; of a search the trials so far.
 
     Parameters
@@ -86,6 +88,8 @@ def design(folder: Path, sweep: Sweep, seed: int, algorithms: Sequence[str]) -> 
         Of the scenario.
     algorithms : sequence of str
         Names of the scenario's.
+    select : str or None
+        What trials are judged by; None: the validation metric of the task.
     """
     from netsim.views.gathering.comparison import SweepDesign
 
@@ -93,7 +97,7 @@ def design(folder: Path, sweep: Sweep, seed: int, algorithms: Sequence[str]) -> 
     if sweep.trials:
         points = played_points(folder)
     seeds, names = grid.seeds(sweep, seed), tuple(algorithms)
-    return SweepDesign(points, seeds, sweep.target, sweep.show, sweep.against, names)
+    return SweepDesign(points, seeds, sweep.target, sweep.show, sweep.against, names, select)
 
 
 def design_of(
@@ -147,7 +151,9 @@ def design_of(
     seed = raw.get("seed", 0)
     if not isinstance(seed, int):
         raise ScenarioError(f"{folder / 'scenario.toml'}: seed = {shown(seed)}: is no seed")
-    return design(folder, sweep, seed, names)
+    metrics = raw.get("metrics", {})
+    select = sweep.select or (metrics.get("main") if isinstance(metrics, dict) else None)
+    return design(folder, sweep, seed, names, select)
 
 
 def tables_of(
@@ -245,7 +251,7 @@ def read_trials(top: Path) -> list[dict[str, Any]]:
         found: Any = json_file(top / TRIALS)
     except (FileNotFoundError, ScenarioError):
         return []
-    needed = {"point", "state", "values"}
+    needed = {"point", "algorithm", "state", "values"}
     return list(found) if all(needed <= trial.keys() for trial in found) else []
 
 

@@ -21,8 +21,8 @@ PLACE = 20
 
 
 def of_sweep(sweep: SweepTables) -> Shown | None:
-    """Return differences to the first point and to the first algorithm; None without measures."""
-    if not sweep.measures:
+    """Return differences to the first point and to the first algorithm; None of a search."""
+    if not sweep.measures or sweep.trials:
         return None
     return Shown([Panel(OnPage("differences", gather(sweep)))], printed=printed(sweep))
 

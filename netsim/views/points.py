@@ -21,8 +21,10 @@ PLACE = 50
 MOST_MEASURES = 12
 
 
-def of_sweep(sweep: SweepTables) -> Shown:
-    """Return means over seeds, with the keys that vary where there are several."""
+def of_sweep(sweep: SweepTables) -> Shown | None:
+    """Return means over seeds, with the keys that vary; None of a search, whose rows are trials."""
+    if sweep.trials:
+        return None
     lines = sweep.lines
     table: dict[str, Any] = {
         "point": np.array([line.point for line in lines]),
@@ -31,7 +33,7 @@ def of_sweep(sweep: SweepTables) -> Shown:
     }
     keys = dict.fromkeys(key for line in lines for key in line.values)
     columns = [Quantity(name, name) for name in table]
-    for key in keys if not sweep.trials or len(keys) > 1 else ():
+    for key in keys:
         swept = [line.values.get(key) for line in lines]
         numbers = all(map(is_number, swept))
         known = [v for v in swept if v is not None]

@@ -3,6 +3,7 @@
 import json
 import shutil
 
+import numpy as np
 import pytest
 import tomli_w
 
@@ -19,6 +20,7 @@ from netsim.views import (
     points,
     response_map,
     sweep_facts,
+    trials,
 )
 from netsim.views import sweep as response
 from netsim.views.gathering import swept
@@ -289,10 +291,45 @@ def test_an_algorithm_of_which_no_run_has_ended_is_named(sweep):
     assert notices[1] == "No run has ended of fedavg."
 
 
+def trial(point, values, score=None, algorithm="dpsgd"):
+    state = "failed" if score is None else "done"
+    named = {"point": point, "algorithm": algorithm, "values": values}
+    return {**named, "state": state, "score": score}
+
+
+@pytest.mark.parametrize(
+    ("select", "order"),
+    [(None, ["b", "a", "c"]), ("accuracy", ["b", "a", "c"]), ("delay.mean_s", ["a", "b", "c"])],
+)
+def test_trials_stand_in_the_order_of_their_scores_with_what_they_drew(sweep, select, order):
+    """Those without a score come last, the lowest first where low is best; no differences."""
+    values = {"c": {"x": 4.0}, "a": {"x": 1.0}, "b": {"x": 2.0, "algorithm.dpsgd.mu": 0.1}}
+    scores = {"a": 0.25, "b": 0.5, "c": None}
+    found = [trial(point, values[point], scores[point]) for point in values]
+    tables = SweepTables(sweep.folder, SweepDesign(values, (0, 1), select=select), found)
+    shown = trials.of_sweep(tables)
+    table = shown.panels[0].table
+    assert table["trial"].tolist() == order
+    drawn = dict(zip(table["trial"].tolist(), table["x"].tolist(), strict=True))
+    assert drawn == {"a": 1.0, "b": 2.0, "c": 4.0}
+    assert np.isnan(table["score"][-1])
+    assert np.isnan(table["accuracy"][-1])
+    words = shown.printed
+    assert words.names["trial"] == order
+    assert words.names["state"] == ["done", "done", "failed"]
+    by_title = {column.title.partition("\n")[0]: column.cells for column in words.columns}
+    assert by_title["x"] == [f"{values[point]['x']:g}" for point in order]
+    assert sorted(by_title["dpsgd: mu"]) == ["", "", "0.1"]
+    assert not any("Δ" in title for title in by_title)
+    assert all(cell.difference is None for line in tables.lines for cell in line.estimates.values())
+    assert differences.of_sweep(tables) is None
+    assert points.of_sweep(tables) is None
+
+
 def test_trials_have_keys_of_their_own_method(sweep):
     """A key of another method is left out of a trial: it is drawn over those that have it."""
     values = {"a": {"x": 1, "algorithm.dpsgd.mu": 2.0}, "b": {"x": 3}}
-    trials = [{"point": point, "algorithm": "dpsgd", "values": values[point]} for point in values]
+    trials = [trial(point, values[point]) for point in values]
     tables = SweepTables(sweep.folder, SweepDesign(values, (0, 1)), trials)
     assert "sweep" in sweep_page.content(tables)["runs"][0]["panels"]
     values["b"]["algorithm.dpsgd.mu"] = 4.0

@@ -25,7 +25,7 @@ def command(
     from netsim.recording.run_warnings import warnings_of
     from netsim.recording.summary import left_out, run_folders
     from netsim.recording.whole_files import require_place
-    from netsim.views import differences
+    from netsim.views import differences, trials
     from netsim.views.compare import table
     from netsim.views.gathering.comparison import tidy_rows
     from netsim.views.render.terminal import WrappedTable
@@ -37,7 +37,7 @@ def command(
     if len(runs) == 1 and sweep_results.is_sweep(runs[0]):
         named = None if show is None else sweep_results.measures_named(show)
         sweep = sweep_results.tables_of(runs[0], target, named, against)
-        shown = WrappedTable(differences.printed(sweep))
+        shown = WrappedTable((trials if sweep.trials else differences).printed(sweep))
         missing = sweep_results.left_out(runs[0])
         if csv is not None:  # after all that reads the runs
             write_csv(csv, tidy_rows(sweep.lines))

@@ -295,6 +295,8 @@ class SweepDesign:
     """The algorithm over which the others' lead is told."""
     algorithms: tuple[str, ...] = ()
     """Names of all that are to be played."""
+    select: str | None = None
+    """The metric, or the path into summaries, that trials are judged by."""
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,10 @@ class SweepTables:
 
     @cached_property
     def lines(self) -> list[PointResult]:
-        """Every point and algorithm, over seeds; differences are to the first point."""
+        """Every point and algorithm, over seeds; differences are to the first point.
+
+        Trials of a search have none: they are no pairs.
+        """
         return self.lines_to(None)
 
     def lines_to(self, paired_to: str | None) -> list[PointResult]:
@@ -80,6 +83,8 @@ class SweepTables:
         def other(label: str, algorithm: str) -> Mapping[int, Row]:
             if paired_to in known:
                 return {} if algorithm == paired_to else found[label].get(str(paired_to), {})
+            if paired_to is None and self.trials:
+                return {}
             to = paired_to or next(iter(found))
             return {} if label == to else found[to].get(algorithm, {})
 

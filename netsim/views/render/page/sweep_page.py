@@ -23,9 +23,6 @@ def content(sweep: SweepTables) -> dict[str, Any]:
     """
     found = {name: (view, view.of_sweep(sweep)) for name, view in on_page("of_sweep").items()}
     panels = sections(found)
-    if sweep.trials and "parallel" in panels:  # a search is read by its values first
-        first = {name: panels[name] for name in ("sweep_facts", "parallel", "points")}
-        panels = first | panels
     name = str(sweep.runs[0].summary.get("name", sweep.folder.name))
     notices = [] if sweep.trials else _missing(sweep)
     folders, points = [one.folder for one in sweep.runs], sweep.design.points

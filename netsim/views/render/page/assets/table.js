@@ -2,7 +2,8 @@
 "use strict";
 let tables = 0;
 
-// The form of a column's numbers: shares have one decimal, others as many as the largest has for three digits.
+// The form of a column's numbers: shares have one decimal, others as many as the largest has for three digits,
+// or four digits each where the smallest would have less than two.
 function spelling({ values, unit }) {
   const { number } = report;
   const sizes = values.filter((value) => Number.isFinite(value) && value !== 0).map(Math.abs);
@@ -10,7 +11,8 @@ function spelling({ values, unit }) {
   if (!(most >= 1e-2 && most < 1e9) || values.every((value) => typeof value !== "number" || Number.isInteger(value))) return (value) => number(value);
   const isShare = unit === "%" || unit === "pp";
   const decimals = isShare ? 1 : Math.max(most < 1e3 ? 1 : 0, Math.min(3, 2 - Math.floor(Math.log10(most))));
-  if (sizes.some((size) => size < 0.5 * 10 ** -decimals)) return (value) => number(value);
+  const least = (isShare ? 0.5 : 10) * 10 ** -decimals;
+  if (sizes.some((size) => size < least)) return (value) => number(value);
   const form = new Intl.NumberFormat("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
   return (value) => (Number.isFinite(value) ? form.format(value).replace("-", "−") : number(value));
 }
