@@ -65,7 +65,8 @@ class Environment(gymnasium.Env[dict[str, Any], Any]):
     An episode is one run. It is terminated where the method has come to its end, so that nobody
     asks any more, and truncated at the scenario's horizon; the observation is then that of the last
     decision. `reset(seed=s)` plays seed s; `reset()` the next one. `info` has the `Totals` by this
-    instant. An environment can be pickled; the copy begins with `reset`.
+    instant, and at the horizon the `warnings` of the run, if there are any. An environment can be
+    pickled; the copy begins with `reset`.
 
     Parameters
     ----------

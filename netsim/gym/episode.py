@@ -42,7 +42,7 @@ class Episode:
     Parameters
     ----------
     play : callable
-        (agent) -> anything; plays the run, and asks `agent` for decisions.
+        (agent) -> list of str; plays the run, asks `agent` for decisions, and gives its warnings.
     to_horizon : bool
         Whether the run goes on to its horizon where nothing is left to decide.
 
@@ -54,10 +54,13 @@ class Episode:
         At this decision, or where the episode is over.
     finished : bool
         Whether nothing is left to decide, since the method has come to its end.
+    warnings : list of str
+        Those of a run that has come to its horizon.
     """
 
-    def __init__(self, play: Callable[[Agent], object], to_horizon: bool) -> None:
+    def __init__(self, play: Callable[[Agent], list[str]], to_horizon: bool) -> None:
         self.decision: Decision | None = None
+        self.warnings: list[str] = []
         self.totals = Totals(0.0, 0.0, 0.0, 0.0, 1.0)
         self.finished, self._ended, self._given_up = False, False, False
         self._play, self._to_horizon = play, to_horizon
@@ -71,7 +74,7 @@ class Episode:
 
     def _in_thread(self) -> None:
         try:
-            self._play(_Pausing(self))
+            self.warnings = self._play(_Pausing(self))
         except Abandoned:
             pass
         except BaseException as error:

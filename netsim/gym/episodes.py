@@ -95,8 +95,9 @@ class Episodes:
         return reward
 
     def info(self, episode: Episode) -> dict[str, Any]:
-        """The seed, and the `Totals` by now."""
-        return {"seed": self._seed, **episode.totals._asdict()}
+        """The seed, the `Totals` by now, and at the end of a run what it warns of."""
+        told = {"warnings": episode.warnings} if episode.warnings else {}
+        return {"seed": self._seed, **episode.totals._asdict(), **told}
 
     def close(self) -> None:
         """End the episode where it is."""

@@ -145,21 +145,24 @@ class Source:
             )
         return begun
 
-    def _player(self, seed: int) -> Callable[[Agent], None]:
-        """Return a function that plays the run of a seed with an agent."""
+    def _player(self, seed: int) -> Callable[[Agent], list[str]]:
+        """Return a function that plays the run of a seed with an agent, and gives its warnings."""
         seeded = self._scenario.replace(seed=seed)
         if self._record is not None:
             folder = self._made_folder(self._record)
 
-            def recorded(agent: Agent) -> None:
-                run(seeded, out=folder, agent=agent, timing_only=self._timing_only)
+            def recorded(agent: Agent) -> list[str]:
+                found = run(seeded, out=folder, agent=agent, timing_only=self._timing_only)
+                return list(found.warnings)
 
             return recorded
 
-        def played(agent: Agent) -> None:
+        def played(agent: Agent) -> list[str]:
             with kinds_for(seeded):
                 _, entry = _as_played(seeded)
-                engine.play(self._world(seed, seeded), entry, None, self._timing_only, agent=agent)
+                built = self._world(seed, seeded)
+                found = engine.play(built, entry, None, self._timing_only, agent=agent)
+            return list(found["warnings"])
 
         return played
 

@@ -228,6 +228,26 @@ def test_models_that_diverge_are_observed_and_a_reward_that_is_no_number_is_told
     assert all(env.observation_space.contains(observation) for observation, _, _ in seen)
 
 
+@pytest.mark.filterwarnings("ignore::netsim.RunWarning")
+def test_what_a_run_warns_of_is_in_the_last_info_with_a_folder_and_without_one(small, tmp_path):
+    diverging = small.replace(**{"training.learning_rate": 1e30, "model.hidden": [8, 8]})
+    told = []
+    for record in (None, tmp_path / "episodes"):
+        with netsim.gym.make(diverging, record=record) as env:
+            _, info = env.reset(seed=0)
+            over = False
+            while not over:
+                assert "warnings" not in info
+                *_, ended, truncated, info = env.step(scores(1))
+                over = ended or truncated
+            told.append([w.removeprefix("client_selection: ") for w in info["warnings"]])
+    (summary,) = (tmp_path / "episodes").rglob("summary.json")
+    of_run = run_folder.summary(summary.parent)["warnings"]
+    assert of_run
+    assert told[0] == of_run
+    assert set(of_run) <= set(told[1])  # which says also what only a folder has
+
+
 def test_several_agents_begin_with_a_reset(pace):
     env = netsim.gym.aec(pace)
     with pytest.raises(ScenarioError, match="call reset first"):
