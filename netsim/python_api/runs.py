@@ -21,7 +21,7 @@ from netsim.recording.run_mismatches import changed_in, made_unlike
 from netsim.recording.run_warnings import warned_in, warnings_of
 from netsim.recording.summary import left_out, run_folders
 from netsim.registry import did_you_mean
-from netsim.views import explain
+from netsim.views import explain, trials
 from netsim.views.gathering import frames
 from netsim.views.gathering.comparison import SweepDesign, tidy_rows
 from netsim.views.gathering.frames import Comparison
@@ -352,7 +352,7 @@ class Sweep(Run):
         """One row per point, algorithm and measure: `mean` over seeds, 95 % interval, difference.
 
         `diff` is that to the first point, with `diff_low` and `diff_high`, over the `diff_seeds`
-        seeds that both have; the mean is over `seeds`.
+        seeds that both have; the mean is over `seeds`. Trials of a search have no difference.
         """
         names = {run.labels["algorithm"] for run in self._opened()}
         found = pd.DataFrame(tidy_rows(self._swept().lines))
@@ -374,6 +374,24 @@ class Sweep(Run):
             if algorithm in names
         ]
         return pd.DataFrame(rows).dropna(axis="columns", how="all")
+
+    @property
+    def trials(self) -> pd.DataFrame:
+        """One row per trial of a search, the best of each algorithm first.
+
+        Columns `trial` (its point), `algorithm`, `state` (`done`, `pruned`, `failed`, `running`),
+        one per key that trials draw, and `score`, the mean over seeds of what the search selects
+        by.
+
+        Raises
+        ------
+        ScenarioError
+            If the sweep is no search.
+        """
+        found = self._swept()
+        if not found.trials:
+            raise ScenarioError(f"{one_line(self.folder)}: is no search, whose points are trials")
+        return pd.DataFrame(trials.rows(found))
 
     @property
     def plot(self) -> SweepPlots:

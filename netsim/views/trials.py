@@ -13,7 +13,7 @@ import numpy as np
 from netsim.recording.main_metric import is_share
 from netsim.recording.summary_fields import MEASURES, definitions
 from netsim.units import is_number
-from netsim.views import Column, Columns, Panel, Printed, Quantity, Shown
+from netsim.views import Column, Columns, Panel, Printed, Quantity, Row, Shown
 from netsim.views.gathering import names
 from netsim.views.gathering.comparison import LEVEL, PointResult, measures_to_show
 from netsim.views.gathering.sweep_tables import SweepTables, described, measure_column, title
@@ -62,12 +62,27 @@ def of_sweep(sweep: SweepTables) -> Shown | None:
     return Shown([panel], printed=printed(sweep))
 
 
+def rows(sweep: SweepTables) -> list[Row]:
+    """One row per trial: `trial algorithm state`, keys (None: it did not draw it), `score`."""
+    found = _Trials(sweep)
+    return [
+        {
+            "trial": trial["point"],
+            "algorithm": trial["algorithm"],
+            "state": trial["state"],
+            **{key: trial["values"].get(key) for key in found.keys},
+            "score": trial.get("score"),
+        }
+        for trial in found.trials
+    ]
+
+
 def printed(sweep: SweepTables) -> Printed:
     """Trials with their values and scores, and the measures that were asked for, or the first."""
     found = _Trials(sweep)
-    rows = {"trial": [str(trial["point"]) for trial in found.trials]}
+    named = {"trial": [str(trial["point"]) for trial in found.trials]}
     if any(trial["state"] != "done" for trial in found.trials):
-        rows["state"] = [str(trial["state"]) for trial in found.trials]
+        named["state"] = [str(trial["state"]) for trial in found.trials]
     columns = []
     for key in found.keys:
         axis = found.axis(key)
@@ -82,7 +97,7 @@ def printed(sweep: SweepTables) -> Printed:
     if len(sweep.design.seeds) > 1:
         note += f"; others: mean over seeds ± half its {100 * LEVEL:g} % interval"
     defined = definitions(show)
-    return Printed(rows, columns, f"{note}\n{defined}" if defined else note)
+    return Printed(named, columns, f"{note}\n{defined}" if defined else note)
 
 
 def _cell_text(name: str, line: PointResult | None) -> str:

@@ -346,6 +346,23 @@ def test_every_trial_of_a_search_has_its_row_also_without_the_keys_of_another_me
     assert (table["value"] == table["other"]).all()
     assert list(found.metrics.columns[:4]) == [*draw, "seed", "algorithm"]
     assert found.metrics.groupby([*draw, "algorithm"], dropna=False, observed=True).ngroups == runs
+    trials = found.trials
+    assert list(trials.columns) == [
+        "trial",
+        "algorithm",
+        "state",
+        "training.learning_rate",
+        OWN,
+        "score",
+    ]
+    accuracy = found.by_seed.set_index("algorithm")["accuracy"]
+    for name, of_method in trials.groupby("algorithm", sort=False):
+        assert of_method["score"].tolist() == sorted(accuracy[name], reverse=True)
+        assert of_method[OWN].isna().all() == (name == "local")
+    one = small.replace(algorithm=["local"], horizon_s=5.0)
+    grid = netsim.sweep(one, {"training.batch_size": [5]}, out="grid", jobs=1)
+    with pytest.raises(netsim.NetsimError, match="grid: is no search"):
+        _ = grid.trials
 
 
 def test_a_seed_with_fewer_nodes_counts_as_much_as_another():
