@@ -1,12 +1,9 @@
-"""Playing from Python: `netsim.run`, `netsim.sweep`, `netsim.resume`, with a line of progress."""
+"""Playing from Python: `netsim.run`, `netsim.sweep`, `netsim.resume`."""
 
-import sys
-import time
 import tomllib
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
-from importlib import import_module
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from numbers import Integral
 from pathlib import Path
 from types import ModuleType
@@ -17,10 +14,10 @@ from netsim.campaign import fork as campaign_fork
 from netsim.campaign import resume as campaign_resume
 from netsim.campaign.final_views import RunEnding
 from netsim.engine import component_record, runner
-from netsim.engine.runner import Watch
 from netsim.errors import AlteredError, FolderBusyError, RunWarning, ScenarioError
 from netsim.node.decisions import Decision
 from netsim.protocols.declaration import declaration_of
+from netsim.python_api import progress_line
 from netsim.python_api.arguments import as_path, require_flags, require_functions
 from netsim.python_api.objects import Naming
 from netsim.python_api.runs import Run, Sweep, opened_run, opened_sweep
@@ -32,11 +29,10 @@ from netsim.scenario import check as check_tables
 from netsim.scenario import draft_of, to_toml
 from netsim.scenario.kinds import kinds_of
 from netsim.scenario.sweep import Sweep as SweepTable
-from netsim.terminal.progress import Watcher, score_of, words_of
 from netsim.traces.input_files import InputFile
 
 if TYPE_CHECKING:
-    from netsim.engine.progress import Progress
+    pass
 
 _FREE = ("name", "paper", "run", "sweep")
 """Tables of a scenario on which no result depends."""
@@ -151,7 +147,7 @@ def run(
             made.append(claimed[0].absolute())
             return made[0]
 
-        with kinds_for(chosen) as kinds, _line(progress) as watch:
+        with kinds_for(chosen) as kinds, progress_line.line(progress) as watch:
             if agent is not None and not any(
                 declaration_of(kinds[entry.kind]).decides is not None
                 for entry in chosen.tables.algorithm
@@ -392,7 +388,7 @@ def resume(
     for change in changes if scenario is None else ():
         say(change)
     known = nullcontext(kinds_of(folders)) if scenario is None else kinds_for(scenario)
-    with known as kinds, _line(progress) as watch:
+    with known as kinds, progress_line.line(progress) as watch:
         run = campaign_resume.read_unfinished(path, kinds, engine=engine, actors=actors)
         if scenario is not None:
             _require_at_home(path, parts(scenario)[1], run.scenario.run.engine)
@@ -469,81 +465,3 @@ def _require(problems: list[str], out: str | Path | None) -> None:
 
 def _path(out: str | Path | None) -> Path | None:
     return None if out is None else as_path(out, "out")
-
-
-_WRITTEN_EVERY_S = 0.5
-"""Wall time between two writings of the line."""
-
-
-@contextmanager
-def _line(shows: bool) -> Iterator[Watch | None]:
-    """Open a line that shows progress, or give None if nothing is to be shown."""
-    if not shows:
-        yield None
-        return
-    line = _Told(_notebook_line() or _stderr_line())
-    try:
-        yield line
-    finally:
-        line.end()
-        line.write_ended()
-
-
-class _Told(Watcher):
-    """Writer of the progress line; algorithms that have ended stand before it."""
-
-    def __init__(self, write: Callable[[str, bool], None]) -> None:
-        super().__init__(None)
-        self._write = write
-        self._ended: list[str] = []
-        self._written_s = 0.0
-
-    def show(self, name: str, step: "Progress") -> None:
-        if time.monotonic() >= self._written_s + _WRITTEN_EVERY_S:
-            self._write(" | ".join([*self._ended, f"{name}: {words_of(step)}"]), False)
-            self._written_s = time.monotonic()
-
-    def show_end(self, name: str, last: "Progress") -> None:
-        self._ended.append(_ending(name, last))
-
-    def write_ended(self) -> None:
-        """Write the line for the last time."""
-        if self._ended:
-            self._write(" | ".join(self._ended), True)
-
-
-def _ending(name: str, step: "Progress") -> str:
-    score = "" if step.score is None else f", {score_of(step)}"
-    return f"{name}: {step.virtual_s:,.4g} s in {step.wall_s:.1f} s{score}"
-
-
-def _notebook_line() -> Callable[[str, bool], None] | None:
-    """Return a writer into the output of the running notebook cell; None outside of notebooks."""
-    ipython = sys.modules.get("IPython")
-    shell = None if ipython is None else ipython.get_ipython()
-    if shell is None or not hasattr(shell, "kernel"):
-        return None
-    display = import_module("IPython.display").display
-    shown: list[Any] = []
-
-    def write(text: str, last: bool) -> None:
-        bundle = {"text/plain": text}
-        if shown:
-            shown[0].update(bundle, raw=True)
-        else:
-            shown.append(display(bundle, raw=True, display_id=True))
-
-    return write
-
-
-def _stderr_line() -> Callable[[str, bool], None]:
-    width = 0
-
-    def write(text: str, last: bool) -> None:
-        nonlocal width
-        with suppress(OSError, ValueError, AttributeError):  # its reader has gone, or it is closed
-            sys.stderr.write("\r" + text.ljust(width) + ("\n" if last else ""))
-            sys.stderr.flush()
-        width = len(text)
-
-    return write
