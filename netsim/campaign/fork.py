@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from netsim.campaign.resume import Unfinished
-from netsim.engine import runner
+from netsim.engine import output_folder, runner
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import run_folder
 from netsim.recording.schema import TABLES
@@ -81,7 +81,7 @@ def prepare(
         raise ScenarioError(f"{path}: does not say whether the run had timing_only")
     timing_only = environment["timing_only"]
     problems = runner.machine_problems(scenario, draft.path, modules, timing_only)
-    out_problem = runner.out_problem(out) if out is not None else None
+    out_problem = output_folder.out_problem(out) if out is not None else None
     if problems or out_problem:
         raise ScenarioError("\n".join([*problems, *([out_problem] if out_problem else [])]))
     run_folder.summary(original)  # what the end compares, before all of it is played

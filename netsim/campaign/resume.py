@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from netsim.campaign import sweep_folder
-from netsim.engine import runner
+from netsim.engine import output_folder, runner
 from netsim.engine.checkpoints.command import FILE, FOLDER, SCENARIO, Command
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import checksums, folder_lock, run_folder, status
@@ -148,7 +148,7 @@ def read_unfinished(
     path = run_folder.scenario_file(folder)
     if not folder.is_dir():
         raise ScenarioError(f"{folder}: is not a folder; name the folder of a run, as in runs/NAME")
-    if not runner.has_begun(folder):
+    if not output_folder.has_begun(folder):
         raise ScenarioError(
             f"{folder}: has no scenario.toml, so no run has begun in it; play the scenario with "
             f"netsim run SCENARIO --out {folder}"

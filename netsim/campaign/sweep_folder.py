@@ -21,7 +21,7 @@ from types import ModuleType
 from typing import Any
 
 from netsim.campaign import run_inputs
-from netsim.engine import runner
+from netsim.engine import output_folder
 from netsim.engine.checkpoints import command
 from netsim.engine.equipment import version
 from netsim.errors import FolderBusyError, ScenarioError
@@ -82,7 +82,7 @@ def open_sweep(
         top = out
         folder_lock.acquire(top, take_over=True)
     else:
-        top = runner.claim(out, scenario.name)
+        top = output_folder.claim(out, scenario.name)
     try:
         folder_lock.require_no_linked_folders(top)
         for part in sorted((top / PARTS).glob("*")):
@@ -101,7 +101,7 @@ def _part(top: Path, scenario: Scenario, said: Mapping[str, Any], only: Part) ->
     top.mkdir(parents=True, exist_ok=True)
     with locked(top):
         if not takes_sweep(top):
-            raise ScenarioError(runner.out_problem(top) or f"--out {top}: is not empty")
+            raise ScenarioError(output_folder.out_problem(top) or f"--out {top}: is not empty")
         own = top / PARTS / part_name(only)
         own.mkdir(parents=True, exist_ok=True)
         new = define(top, scenario, said)
@@ -162,7 +162,7 @@ def withdraw(top: Path) -> None:
         return
     for name in (DEFINITION, ARGUMENTS, "status.json", "report.html"):
         (top / name).unlink(missing_ok=True)
-    runner.release(top)
+    output_folder.release(top)
 
 
 def missing(folder: Path, names: Sequence[str]) -> tuple[str, ...]:

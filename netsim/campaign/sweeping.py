@@ -33,7 +33,7 @@ from netsim.campaign.pool import (
     stop_requests,
 )
 from netsim.campaign.sweep_results import NAMED, has_results, limit_lines
-from netsim.engine import ray_cluster, runner
+from netsim.engine import output_folder, ray_cluster, runner
 from netsim.errors import ScenarioError
 from netsim.scenario import Scenario, Sweep, check, draft_of
 from netsim.scenario.draft import Draft
@@ -121,14 +121,14 @@ def claimed_anew(out: Path | None, name: str, quiet: bool) -> Path:
     Raises
     ------
     ScenarioError
-        As `runner.claim`; what another process writes there stays.
+        As `output_folder.claim`; what another process writes there stays.
     """
     for _ in range(_MOVES):
         make_room(out, quiet)
         with suppress(ScenarioError):  # another run has come, and perhaps gone, in between
-            return runner.claim(out, name)
+            return output_folder.claim(out, name)
     make_room(out, quiet)
-    return runner.claim(out, name)
+    return output_folder.claim(out, name)
 
 
 _MOVES = 5

@@ -6,7 +6,7 @@ from typing import Any
 
 from netsim.campaign import sweep_folder
 from netsim.campaign.grid import COMMAND_LINE
-from netsim.engine import runner
+from netsim.engine import output_folder, runner
 from netsim.errors import ScenarioError
 from netsim.scenario import Scenario, check, draft_of
 from netsim.scenario.draft import Draft
@@ -39,7 +39,7 @@ def checked(
     timing_only : bool
     """
     problems = []
-    out_problem = runner.out_problem(out) if out is not None else None
+    out_problem = output_folder.out_problem(out) if out is not None else None
     if out is not None and out_problem and not sweep_folder.takes_sweep(out):
         problems.append(out_problem)  # looked at last: another part may have just begun the sweep
     try:

@@ -1,10 +1,8 @@
 """One run of a scenario: checks of machine and output folder, then its algorithms in turn."""
 
 import gc
-import os
-import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,9 +10,8 @@ from traceback import clear_frames
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from netsim.engine import component_record
-from netsim.engine.checkpoints import command
-from netsim.engine.checkpoints.command import SCENARIO, Command
+from netsim.engine import component_record, output_folder
+from netsim.engine.checkpoints.command import Command
 from netsim.engine.progress import Doing
 from netsim.errors import (
     FolderBusyError,
@@ -25,13 +22,9 @@ from netsim.errors import (
     one_line,
 )
 from netsim.protocols.declaration import declaration_of
-from netsim.recording import folder_lock
-from netsim.recording.checksums import JOURNAL
-from netsim.recording.folder_lock import is_lock
-from netsim.recording.schema import TABLES
-from netsim.recording.whole_files import place_problem, write_text
+from netsim.recording.whole_files import write_text
 from netsim.scenario import AlgorithmEntry, Scenario, to_toml
-from netsim.traces.files import data_folder, spelt_out
+from netsim.traces.files import data_folder
 
 if TYPE_CHECKING:
     from netsim.engine.progress import Progress, Watcher
@@ -40,21 +33,6 @@ if TYPE_CHECKING:
     from netsim.world.builder import World
 
 Watch = Callable[[AlgorithmEntry, "Progress"], None]
-RUNS = Path("runs")
-
-
-BEFORE_BEGUN = (
-    f"{JOURNAL}/{command.FILE}",
-    f"{JOURNAL}/.{command.FILE}.partial",
-    f"{JOURNAL}/{SCENARIO}",
-    f"{JOURNAL}/.{SCENARIO}.partial",
-    ".scenario.toml.partial",
-)
-"""Files that are written before `scenario.toml`, with which a run has begun."""
-
-
-EMPTY_BEFORE = (JOURNAL, *TABLES)
-"""Folders that a run makes before that."""
 
 
 class Ending(Protocol):
@@ -114,153 +92,6 @@ def machine_problems(
         if timing_only and declaration_of(modules[entry.kind]).needs_values
     ]
     return problems
-
-
-def out_problem(out: Path, option: str = "--out") -> str | None:
-    """Why results can't be written to a folder, or None. Writes nothing."""
-    said = f"{option} {one_line(out)}"
-    if spelt_out(str(out)) != out:
-        return (
-            f"{said}: names a folder ~ here, and not the home folder, as the shell has not spelt "
-            f"it out; write a space in place of the = before it, or {one_line(out.absolute())}"
-        )
-    try:
-        kind = _file_mode(out)
-        if kind is None:
-            problem = place_problem(out)
-            return None if problem is None else f"{said}: {problem}"
-        if not stat.S_ISDIR(kind):
-            return f"{said}: is not a folder"
-        occupied = _occupied(out, option)
-        if occupied is None and not os.access(out, os.W_OK | os.X_OK):
-            if _file_mode(out) is None:
-                return out_problem(out, option)
-            return f"{said}: cannot be written: no permission in {one_line(out)}"
-        return occupied
-    except OSError as error:
-        return f"{said}: cannot be read: {error.strerror}"
-
-
-def _file_mode(path: Path) -> int | None:
-    """Return the mode of what stands at a path, links followed; None: nothing stands there.
-
-    One look, not several: another process may create the folder between two.
-    """
-    for look in (os.stat, os.lstat):  # lstat: a link to nothing is something
-        try:
-            return look(path).st_mode
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-    return None
-
-
-def _occupied(out: Path, option: str) -> str | None:
-    """Why a folder that is there is not free for results, or None."""
-    taken = _lock_message(out, option)
-    if taken is not None or is_left_empty(out):
-        return taken
-    taken = _lock_message(out, option)  # who writes locks first, perhaps since the first look
-    if taken is not None:
-        return taken
-    said = f"{option} {one_line(out)}"
-    if _file_mode(out) is None:  # whoever wrote has given it back
-        return None
-    if has_begun(out):
-        dead = folder_lock.left_by(out)
-        left = f"holds what {dead}, which no longer runs, left unfinished" if dead else ""
-        if not dead and (out / command.FOLDER / command.FILE).is_file():
-            left = "holds an unfinished run"
-        if left:
-            goes_on = f"go on with netsim resume {one_line(out)}"
-            return f"{said}: {left}; {goes_on}, or choose another folder"
-    return f"{said}: is not empty; results never go into an existing folder"
-
-
-def _lock_message(out: Path, option: str) -> str | None:
-    """Holder of a folder's lock; None: nobody."""
-    holder = folder_lock.holder(out)
-    if holder is None or holder.pid == os.getpid():
-        return None
-    said = f"{option} {one_line(out)}"
-    return f"{said}: {holder} writes into it; wait for its end or choose another folder"
-
-
-def has_begun(folder: Path) -> bool:
-    """Return whether there is a run in a folder with which `resume` goes on, or that has ended.
-
-    A run that was killed before has written nothing that matters: `netsim run` takes its folder.
-    """
-    return (folder / "scenario.toml").is_file()
-
-
-def is_left_empty(folder: Path) -> bool:
-    """Return whether a folder holds nothing, or only what a run writes before it has begun."""
-    with suppress(FileNotFoundError):  # another process takes away the little there was
-        return all(
-            is_lock(path) or path.relative_to(folder).as_posix() in BEFORE_BEGUN
-            for path in folder.rglob("*")
-            if not (path.is_dir() and path.parent == folder and path.name in EMPTY_BEFORE)
-        )
-    return is_left_empty(folder) if folder.is_dir() else True
-
-
-def claim(out: Path | None, name: str) -> Path:
-    """Create and lock the folder of a run: `out`, or the first free of runs/NAME, runs/NAME-2, ...
-
-    `folder_lock.release` gives it back.
-
-    Raises
-    ------
-    ScenarioError
-        If it can't be created, is not empty, or belongs to another process.
-    """
-    if out is not None:
-        problem = out_problem(out)
-        if problem:
-            raise ScenarioError(problem)
-        _make_folder(out, exist_ok=True)
-        folder_lock.acquire(out, take_over=not has_begun(out))
-        problem = out_problem(out)  # another process may have come and gone
-        if problem:
-            folder_lock.release(out)
-            raise ScenarioError(problem)
-        return out
-    number = 1
-    while True:
-        folder = RUNS / (name if number == 1 else f"{name}-{number}")
-        try:
-            _make_folder(folder, exist_ok=False)
-            folder_lock.acquire(folder)
-            return folder
-        except (FileExistsError, FolderBusyError):
-            number += 1
-
-
-def _make_folder(folder: Path, exist_ok: bool) -> Path:
-    try:
-        folder.mkdir(parents=True, exist_ok=exist_ok)
-    except FileExistsError:
-        raise
-    except OSError as error:
-        raise ScenarioError(f"--out {folder}: cannot be created: {error.strerror}") from error
-    return folder
-
-
-def release(folder: Path) -> bool:
-    """Remove a claimed folder in which nothing has been played; whether it is gone."""
-    inside = [path for path in sorted(folder.rglob("*"), reverse=True) if not is_lock(path)]
-    begun = [folder / name for name in (*BEFORE_BEGUN, "scenario.toml")]
-    if not all(path.is_dir() or path in begun for path in inside):
-        return False
-    for path in begun:
-        path.unlink(missing_ok=True)
-    folder_lock.release(folder)
-    with suppress(OSError):  # another process has come
-        for path in (*(p for p in inside if p not in begun), folder):
-            path.rmdir()
-        if folder.parent == RUNS:
-            RUNS.rmdir()
-    return not folder.exists()
 
 
 def build(scenario: Scenario, path: str, doing: Doing | None = None) -> "World":
@@ -427,7 +258,7 @@ def play(
             Journal(folder).keep_scenario(to_toml(scenario))
             write_text(folder / "scenario.toml", to_toml(scenario))
     except BaseException:
-        release(folder)
+        output_folder.release(folder)
         raise
 
     def begin(entry: AlgorithmEntry, own: Path, told: "Watcher") -> None:
@@ -540,7 +371,7 @@ def _placed(folder: Path, own: Path) -> Iterator[None]:
     except (FolderBusyError, ReplayError):
         raise  # the folder is as it was
     except BaseException as error:
-        if release(folder):
+        if output_folder.release(folder):
             raise  # refused before anything was written
         error.add_note(f"what was written stays readable: {own if own.exists() else folder}")
         if isinstance(error, KeyboardInterrupt):

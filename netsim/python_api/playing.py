@@ -13,7 +13,7 @@ from netsim.campaign import folder_rotation, run_inputs, sweep_folder, sweeping
 from netsim.campaign import fork as campaign_fork
 from netsim.campaign import resume as campaign_resume
 from netsim.campaign.final_views import RunEnding
-from netsim.engine import component_record, runner
+from netsim.engine import component_record, output_folder, runner
 from netsim.errors import AlteredError, FolderBusyError, RunWarning, ScenarioError
 from netsim.node.decisions import Decision
 from netsim.protocols.declaration import declaration_of
@@ -143,7 +143,7 @@ def run(
 
         def make_folder() -> Path:
             """Claim the folder; the run stays there wherever the working folder is meanwhile."""
-            claimed.append(runner.claim(_path(out), chosen.tables.name))
+            claimed.append(output_folder.claim(_path(out), chosen.tables.name))
             made.append(claimed[0].absolute())
             return made[0]
 
@@ -202,7 +202,7 @@ def _found_there(
     if out is None:
         raise ScenarioError(f"{RUN}: resume=True: needs out=, the folder to go on with")
     folder = as_path(out, "out")
-    if not runner.has_begun(folder):
+    if not output_folder.has_begun(folder):
         return None
     with kinds_for(scenario) as kinds:
         found = check_tables(draft_of(str(folder / "scenario.toml"), (), kinds), kinds)
@@ -454,7 +454,7 @@ def _require(problems: list[str], out: str | Path | None) -> None:
     The error is a `FolderBusyError` where nothing is wrong but that a process writes there.
     """
     folder = _path(out)
-    taken = None if folder is None else runner.out_problem(folder, "out")
+    taken = None if folder is None else output_folder.out_problem(folder, "out")
     if folder is not None and taken is not None:
         if not problems and folder_lock.holder(folder) is not None:
             raise FolderBusyError(taken)

@@ -397,21 +397,21 @@ def test_of_two_runs_into_one_folder_one_plays(here):
 
 
 def test_a_folder_that_is_taken_between_two_looks_is_not_called_unfinished(tmp_path, monkeypatch):
-    from netsim.engine import runner
+    from netsim.engine import output_folder
 
     (tmp_path / "journal").mkdir()
     (tmp_path / "journal" / "command.json").write_text("{}")
     (tmp_path / "scenario.toml").write_text("")
-    assert "holds an unfinished run" in runner.out_problem(tmp_path)
+    assert "holds an unfinished run" in output_folder.out_problem(tmp_path)
     looks = iter([None, "somebody writes into it"])
-    monkeypatch.setattr(runner, "_lock_message", lambda *_: next(looks))
-    assert runner.out_problem(tmp_path) == "somebody writes into it"
+    monkeypatch.setattr(output_folder, "_lock_message", lambda *_: next(looks))
+    assert output_folder.out_problem(tmp_path) == "somebody writes into it"
 
 
 @pytest.mark.parametrize("there", [False, True])
 def test_a_folder_that_comes_or_goes_between_any_two_looks_is_free(tmp_path, monkeypatch, there):
     """Another process creates it, or gives it back, before the first look, the second, ..."""
-    from netsim.engine import runner
+    from netsim.engine import output_folder
 
     def before(look, path, *arguments, **options):
         looks.append(path)
@@ -426,7 +426,7 @@ def test_a_folder_that_comes_or_goes_between_any_two_looks_is_free(tmp_path, mon
         with monkeypatch.context() as patch:
             for name in ("stat", "lstat", "access", "scandir", "listdir"):
                 patch.setattr(os, name, partial(before, getattr(os, name)))
-            assert runner.out_problem(out) is None, turn
+            assert output_folder.out_problem(out) is None, turn
         if len(looks) < turn:
             break
     assert 3 < turn < 29

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from netsim.campaign import folder_rotation
-from netsim.engine import runner
+from netsim.engine import output_folder
 from netsim.errors import ScenarioError
 from netsim.recording import folder_lock
 
@@ -42,13 +42,13 @@ MOVE = """
 import sys
 from pathlib import Path
 from netsim.campaign import folder_rotation
-from netsim.engine import runner
+from netsim.engine import output_folder
 from netsim.errors import FolderBusyError, ScenarioError
 for line in sys.stdin:
     out = Path(line.strip())
     try:
         folder_rotation.move(out)
-        runner.claim(out, "")
+        output_folder.claim(out, "")
         (out / "status.json").write_text("new")
         print("mine", flush=True)
     except (ScenarioError, FolderBusyError) as error:
@@ -234,7 +234,7 @@ def test_two_runs_at_once(here):
 
 
 def test_what_comes_before_the_folder_is_claimed_moves_aside_too(netsim, here, monkeypatch):
-    claim, come = runner.claim, []
+    claim, come = output_folder.claim, []
 
     def after_another(out, name):
         if len(come) < 2:
@@ -243,7 +243,7 @@ def test_what_comes_before_the_folder_is_claimed_moves_aside_too(netsim, here, m
             (out / "status.json").write_text("another's")
         return claim(out, name)
 
-    monkeypatch.setattr(runner, "claim", after_another)
+    monkeypatch.setattr(output_folder, "claim", after_another)
     again = netsim(*AGAIN)
     assert again.exit_code == 0, again.output
     assert (here / "out.1" / "status.json").read_text() == "another's"

@@ -39,7 +39,7 @@ def command(
     """
     with terminal.loading(quiet):
         from netsim.campaign import fork, sweep_results
-        from netsim.engine import runner
+        from netsim.engine import output_folder, runner
         from netsim.recording import folder_lock
         from netsim.scenario.kinds import kinds_of
         from netsim.terminal import progress
@@ -51,7 +51,7 @@ def command(
     with folder_lock.released() as made:
 
         def make_folder() -> Path:
-            made.append(runner.claim(out, f"{found.scenario.name}-fork"))
+            made.append(output_folder.claim(out, f"{found.scenario.name}-fork"))
             if not quiet:
                 progress.announce(console, found.scenario)
             return made[0]

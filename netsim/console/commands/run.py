@@ -61,7 +61,7 @@ def command(
     with terminal.loading(quiet):
         from netsim.campaign import final_views, live, sweeping
         from netsim.console.checking import checked
-        from netsim.engine import ray_cluster, runner
+        from netsim.engine import output_folder, ray_cluster, runner
         from netsim.errors import ScenarioError
         from netsim.export.trackers import tracker
         from netsim.recording import folder_lock
@@ -101,7 +101,7 @@ def command(
                 if force_new:
                     made.append(sweeping.claimed_anew(out, played.name, quiet))
                 else:
-                    made.append(runner.claim(out, played.name))
+                    made.append(output_folder.claim(out, played.name))
                 if not quiet:
                     progress.announce(console, played)
                 if page is not None:
