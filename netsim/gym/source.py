@@ -57,7 +57,7 @@ class Source:
         self._algorithm = self._chosen(algorithm)
         self._scenario = self._scenario.replace(algorithm=[self._table()])
         self._record, self._recorded = None if record is None else Path(record), 0
-        self._worlds: dict[int, world.World] = {}
+        self._worlds: dict[int, tuple[Tables, world.World]] = {}
         self._timing_only = timing_only
         self.seed = int(self._scenario.tables.seed)
         self.decides = self._declared()
@@ -159,8 +159,8 @@ class Source:
 
         def played(agent: Agent) -> list[str]:
             with kinds_for(seeded):
-                _, entry = _as_played(seeded)
-                built = self._world(seed, seeded)
+                tables, entry = _as_played(seeded)
+                built = self._world(seed, tables)
                 found = engine.play(built, entry, None, self._timing_only, agent=agent)
             return list(found["warnings"])
 
@@ -187,13 +187,16 @@ class Source:
                     f"record {folder}: cannot be created: {error.strerror}"
                 ) from error
 
-    def _world(self, seed: int, seeded: Scenario) -> world.World:
-        if seed not in self._worlds:
-            while len(self._worlds) >= KEPT_WORLDS:
-                self._worlds.pop(next(iter(self._worlds)))
-            tables, _ = _as_played(seeded)
-            self._worlds[seed] = runner.build(tables, tables.name)
-        return self._worlds[seed]
+    def _world(self, seed: int, tables: Tables) -> world.World:
+        """The world of a seed, built anew where files of its components have changed."""
+        kept = self._worlds.get(seed)
+        if kept is not None and kept[0] == tables:
+            return kept[1]
+        while len(self._worlds) >= KEPT_WORLDS:
+            self._worlds.pop(next(iter(self._worlds)))
+        built = runner.build(tables, tables.name)
+        self._worlds[seed] = tables, built
+        return built
 
     def gained(self, before: Totals, now: Totals) -> float:
         """The reward for what has happened from one instant to another."""

@@ -12,6 +12,7 @@ from netsim.python_api.objects import Naming, Objects, dotted_key
 from netsim.registry import did_you_mean
 from netsim.scenario import Scenario as Tables
 from netsim.scenario import check, draft_of, shipped, to_toml
+from netsim.scenario.component_files import package_of
 from netsim.scenario.draft import Draft
 from netsim.scenario.file import without_none
 from netsim.scenario.file_paths import with_absolute_paths
@@ -58,7 +59,7 @@ class Scenario:
     5
     """
 
-    __slots__ = ("_draft", "_folders", "_objects", "_tables")
+    __slots__ = ("_draft", "_folders", "_objects", "_packages", "_tables")
 
     def __init__(self, *, components: Folders = (), **tables: Any) -> None:
         draft = Draft(STATED, {"name": "scenario"})
@@ -70,12 +71,18 @@ class Scenario:
     def _of(cls, draft: Draft, objects: Objects, folders: tuple[Path, ...]) -> "Scenario":
         """The scenario of a draft that names objects, and components of folders."""
         made = object.__new__(cls)
-        with _known(objects, folders) as kinds:
-            checked = check(draft, kinds)
-        values = {"_draft": draft, "_folders": folders, "_objects": objects, "_tables": checked}
-        for name, value in values.items():
+        for name, value in (("_draft", draft), ("_folders", folders), ("_objects", objects)):
             object.__setattr__(made, name, value)
+        made._check()
         return made
+
+    def _check(self) -> None:
+        """Read the tables with the components of its folders as they are now."""
+        packages = tuple(map(package_of, self._folders))
+        with _known(self._objects, self._folders) as kinds:
+            checked = check(self._draft, kinds)
+        object.__setattr__(self, "_packages", packages)
+        object.__setattr__(self, "_tables", checked)
 
     def replace(self, **changes: Any) -> "Scenario":
         """A new scenario with other values of some keys.
@@ -96,7 +103,12 @@ class Scenario:
 
     @property
     def tables(self) -> Tables:
-        """All tables with every default filled in, as `netsim.world.build` takes them."""
+        """All tables with every default filled in, as `netsim.world.build` takes them.
+
+        Where files of its components have changed since, they are read anew.
+        """
+        if self._packages != tuple(map(package_of, self._folders)):
+            self._check()
         tables: Tables = self._tables
         return tables
 
@@ -127,7 +139,7 @@ class Scenario:
 
     def __getattr__(self, name: str) -> Any:
         if name in Tables.model_fields:
-            return getattr(self._tables, name)
+            return getattr(self.tables, name)
         raise AttributeError(
             f"a scenario has no table {name}" + did_you_mean(name, Tables.model_fields)
         )

@@ -15,6 +15,7 @@ import pkgutil
 import sys
 import traceback
 from collections.abc import Container, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -22,6 +23,7 @@ from types import ModuleType
 
 from netsim.errors import ProtocolError, ScenarioError
 from netsim.protocols.flower import apps
+from netsim.protocols.source_imports import SourceFinder
 from netsim.registry import Component, family_of, shipped_family, tag_of, use_components
 from netsim.scenario import forgotten_yields
 from netsim.scenario.algorithm_contract import contract_problems, is_algorithm, with_own_params
@@ -33,8 +35,11 @@ PREFIX = "netsim_components_"
 GROUP = "netsim.components"
 """The group of entry points by which an installed package names its own."""
 
-NOT_COMPONENTS = ("_", "test_", "conftest")
+_TESTS = ("test_", "conftest")
+NOT_COMPONENTS = ("_", *_TESTS)
 """Prefixes of modules that hold neither algorithms nor components."""
+
+sys.meta_path.insert(0, SourceFinder(lambda name: name.startswith(PREFIX)))
 
 _authors: set[str] = {CHECKOUT_NAME, INSTALLED_NAME}
 """Packages of algorithms and components: what is wrong in them their authors can mend."""
@@ -119,9 +124,23 @@ def add_folder(found: Found, folder: Path) -> None:
 
 
 def package_of(folder: Path) -> str:
-    """The name of the private package that a folder becomes."""
-    digest = hashlib.blake2b(os.fsencode(folder.resolve()), digest_size=4).hexdigest()
-    return f"{PREFIX}{digest}"
+    """The name of the private package that a folder becomes: another one once its files change."""
+    place = folder.resolve()
+    digest = hashlib.blake2b(os.fsencode(place), digest_size=8)
+    for path in _python_files(place):
+        digest.update(os.fsencode(path.relative_to(place)) + b"\0")
+        with suppress(OSError):  # its import says so
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return f"{PREFIX}{digest.hexdigest()}"
+
+
+def _python_files(place: Path) -> Iterator[Path]:
+    """Files that a package in a folder may consist of; folders in it without any hold none."""
+    found = sorted(place.glob("*.py"))
+    yield from (path for path in found if not path.name.startswith(_TESTS))
+    for inner in sorted(place.iterdir()) if found else ():
+        if inner.name.isidentifier() and inner.is_dir() and not inner.is_symlink():
+            yield from _python_files(inner)
 
 
 def folders() -> dict[str, Path]:

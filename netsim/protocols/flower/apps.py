@@ -20,6 +20,7 @@ from typing import Any
 
 from netsim.errors import ProtocolError, UnsuitableError, one_line
 from netsim.protocols.flower.params import FlowerParams, Value
+from netsim.protocols.source_imports import SourceFinder
 from netsim.registry import did_you_mean
 
 PROJECT = "pyproject.toml"
@@ -263,12 +264,20 @@ class ImportedApp:
 
     def __init__(self, app: FlowerApp) -> None:
         self._folder, self._before = app.folder, dict[str, ModuleType]()
+        self._finder = SourceFinder(self._is_own, [str(self._folder)])
         self.server, self.client = app.parts
         if self._folder is None:
             return
+        self._tops = {
+            entry.stem
+            for entry in self._folder.iterdir()
+            if (entry.suffix == ".py" or (entry.is_dir() and any(entry.glob("*.py"))))
+            and not _is_installed(entry.stem)
+        }
         importlib.invalidate_caches()
         self._before = self._taken_out()
         sys.path.insert(0, str(self._folder))
+        sys.meta_path.insert(0, self._finder)
         try:
             self.server, self.client = (self._object(name) for name in app.parts)
         except Exception as error:
@@ -288,15 +297,11 @@ class ImportedApp:
         Installed ones and those of Python stay: as where Flower runs an app, a file `random.py`
         beside it is not what others import by that name.
         """
-        assert self._folder is not None
-        tops = {
-            entry.stem
-            for entry in self._folder.iterdir()
-            if entry.suffix == ".py" or (entry.is_dir() and any(entry.glob("*.py")))
-        }
-        tops = {top for top in tops if not _is_installed(top)}
-        names = [name for name in sys.modules if name.partition(".")[0] in tops]
+        names = [name for name in sys.modules if self._is_own(name)]
         return {name: sys.modules.pop(name) for name in names}
+
+    def _is_own(self, name: str) -> bool:
+        return name.partition(".")[0] in self._tops
 
     def close(self) -> None:
         """Let the process have the modules that it had before."""
@@ -304,5 +309,7 @@ class ImportedApp:
             return
         self._taken_out()
         sys.modules.update(self._before)
+        if self._finder in sys.meta_path:
+            sys.meta_path.remove(self._finder)
         if str(self._folder) in sys.path:
             sys.path.remove(str(self._folder))
