@@ -285,9 +285,9 @@ class Radio(Table):
         return self
 
     @model_validator(mode="after")
-    def _bursts_are_drawn_by_message(self) -> Self:
-        if self.bursts is not None and self.fidelity == "packet":
-            raise ValueError('bursts are drawn for whole messages: set fidelity = "message"')
+    def _bursts_are_no_frames(self) -> Self:
+        if self.bursts is not None and self.plays_frames:
+            raise ValueError('bursts are not played frame by frame: set fidelity = "message"')
         return self
 
     @model_validator(mode="after")

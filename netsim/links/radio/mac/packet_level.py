@@ -9,8 +9,9 @@ come and go with which it divides a band, the rest of it takes another time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import repeat
 from operator import attrgetter
 
 import numpy as np
@@ -30,6 +31,9 @@ from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 
 
+NO_BURSTS = repeat(0.0)
+
+
 class _PacketCounts:
     """Progress of a message at a receiver.
 
@@ -43,10 +47,12 @@ class _PacketCounts:
         Failed attempts at the packet in turn.
     combined_snr : float
         Sum of their SNRs, linear; read where attempts are combined.
+    bursts : iterator of float
+        Probability that the next attempt is lost to bursts, whatever else it meets.
     """
 
-    def __init__(self, packets: int) -> None:
-        self.packets = packets
+    def __init__(self, packets: int, bursts: Iterator[float]) -> None:
+        self.packets, self.bursts = packets, bursts
         self.settled: list[bool] = []
         self.tried = 0
         self.combined_snr = 0.0
@@ -113,7 +119,10 @@ class PacketLevelSampler:
                 tx = reception.tx
                 key = (tx.src, tx.dst, reception.serial)
                 reception.rng = self._streams.generator("attempts", *key)
-                self._counts[reception] = _PacketCounts(flight.packets)
+                chain = NO_BURSTS
+                if self._radio.bursts is not None:
+                    chain = self._radio.bursts.losses(self._streams.generator("bursts", *key))
+                self._counts[reception] = _PacketCounts(flight.packets, chain)
         now = self._env.now
         if flight.deadline_ns is not None:
             # Last of its instant: what arrives at that very moment has arrived.
@@ -320,9 +329,9 @@ class PacketLevelSampler:
             reception.block_attempts = [1]
             reception.close_leg()
             snr = 0.0 if block.asleep else block.snr  # of what reaches the decoder
-            through = bool(
-                reception.rng.random() >= self._failure_probability(flight, counts, block, snr)
-            )
+            spared = 1.0 - next(counts.bursts)
+            failure = 1.0 - (1.0 - self._failure_probability(flight, counts, block, snr)) * spared
+            through = bool(reception.rng.random() >= failure)
             if reception.rates is not None:
                 reception.rates.count(block.rate_bps, 1, int(through))
             if flight.broadcast:
