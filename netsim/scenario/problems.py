@@ -58,6 +58,9 @@ def described(error: ErrorDetails, draft: Draft, schema: dict[str, Any]) -> str:
     kind, context = error["type"], error.get("ctx", {})
     if kind == "extra_forbidden":
         what = unknown_key(path, draft.raw, schema)
+    elif kind == "missing" and isinstance(path[-1], int):  # one line, however many it lacks
+        path = path[:-1]
+        what = f"has too few entries, {len(at(draft.raw, path))}"
     elif kind == "missing":
         what = "is required"
     elif kind == "union_tag_not_found":

@@ -30,7 +30,6 @@ from netsim.links.radio.phy.channel import RadioChannel
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 
-
 NO_BURSTS = repeat(0.0)
 
 
