@@ -84,7 +84,7 @@ def described(error: ErrorDetails, draft: Draft, schema: dict[str, Any]) -> str:
     elif kind in ("too_short", "too_long"):
         side, key = ("at least", "min_length") if kind == "too_short" else ("at most", "max_length")
         entries = "entry" if context[key] == 1 else "entries"
-        what = f"must have {side} {context[key]} {entries}, not {context['actual_length']}"
+        what = f"must have {side} {context[key]} {entries}, not {len(error['input'])}"
     elif kind == "string_pattern_mismatch":
         what = "may hold letters of ASCII, digits, and . _ - = after the first (it names a folder)"
     elif kind in ("value_error", "assertion_error"):
