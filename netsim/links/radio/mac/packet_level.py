@@ -30,7 +30,7 @@ from netsim.links.radio.phy.channel import RadioChannel
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 
-NO_BURSTS = repeat(0.0)
+NO_BURSTS: Iterator[float] = repeat(0.0)
 
 
 class _PacketCounts:
