@@ -187,7 +187,7 @@ class PacketLevelSampler:
         due_ns = at_ns
         if flight.turns is not None:
             due_ns = flight.begins_ns + flight.turns.elapsed_ns(at_ns - flight.begins_ns)
-        flight.ends_ns = round(due_ns)
+        flight.ends_ns = max(self._env.now, round(due_ns))  # a packet may last less than a ns
         self._goes_on(flight)
         self._env.call_after(
             flight.ends_ns - self._env.now, self._end_attempt, flight, flight.leg, at_ns
