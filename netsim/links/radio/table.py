@@ -316,6 +316,11 @@ class Radio(Table):
         return w_to_dbm(thermal_w) + self.noise_figure_db
 
     @property
+    def combines(self) -> bool:
+        """Return whether receivers add up the SNRs of the attempts at a packet."""
+        return bool(self.arq.combines and self.packet_error.by_snr)
+
+    @property
     def plays_frames(self) -> bool:
         """Return whether messages are played frame by frame, contention included."""
         return self.fidelity == "packet" and self.mac.kind == "csma"

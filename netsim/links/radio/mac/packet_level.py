@@ -381,7 +381,7 @@ class PacketLevelSampler:
         self, flight: Flight, counts: _PacketCounts, block: ChannelBlock, snr: float
     ) -> float:
         """Probability that an attempt fails, given that those that it is combined with failed."""
-        if not self._radio.arq.combines or flight.broadcast:
+        if not self._radio.combines or flight.broadcast:
             return block.per
         bits, earlier_snr = flight.packet_bits, counts.combined_snr
         before = self._channel.packet_error(earlier_snr, bits) if earlier_snr else 1.0
