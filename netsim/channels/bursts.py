@@ -8,6 +8,7 @@ attempts are alike, so the samplers of `netsim.channels.arq` do the rest exactly
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import repeat
 from typing import Self
 
 import numpy as np
@@ -65,6 +66,11 @@ class Bursts(Table):
             loss = self.loss_bad if bad else self.loss_good
             yield (int(rng.geometric(leaves)) if leaves > 0.0 else None), loss
             bad = not bad
+
+    def losses(self, rng: np.random.Generator) -> Iterator[float]:
+        """Probability that one attempt after another is lost, of the chain that a stream makes."""
+        for attempts, loss in self.state_stays(rng):
+            yield from repeat(loss) if attempts is None else repeat(loss, attempts)
 
     def split_blocks(
         self, blocks: Iterable[ChannelBlock], rng: np.random.Generator, made: int = 0

@@ -58,6 +58,9 @@ def described(error: ErrorDetails, draft: Draft, schema: dict[str, Any]) -> str:
     kind, context = error["type"], error.get("ctx", {})
     if kind == "extra_forbidden":
         what = unknown_key(path, draft.raw, schema)
+    elif kind == "missing" and isinstance(path[-1], int):  # one line, however many it lacks
+        path = path[:-1]
+        what = f"has too few entries, {len(at(draft.raw, path))}"
     elif kind == "missing":
         what = "is required"
     elif kind == "union_tag_not_found":
@@ -81,7 +84,7 @@ def described(error: ErrorDetails, draft: Draft, schema: dict[str, Any]) -> str:
     elif kind in ("too_short", "too_long"):
         side, key = ("at least", "min_length") if kind == "too_short" else ("at most", "max_length")
         entries = "entry" if context[key] == 1 else "entries"
-        what = f"must have {side} {context[key]} {entries}, not {context['actual_length']}"
+        what = f"must have {side} {context[key]} {entries}, not {len(error['input'])}"
     elif kind == "string_pattern_mismatch":
         what = "may hold letters of ASCII, digits, and . _ - = after the first (it names a folder)"
     elif kind in ("value_error", "assertion_error"):

@@ -74,6 +74,8 @@ def _unread(scenario: Scenario) -> dict[tuple[KeyPath, str], str]:
         ("energy",): _of_groups(scenario, "energy"),
         ("radio",): {**_of_radio(scenario), **_of_groups(scenario, "radio")},
         ("radio", "mac"): _of_frames(scenario),
+        ("radio", "path_loss"): _of_path_loss(scenario),
+        ("energy", "radio"): _of_sleep(scenario),
         ("radio", "shadowing"): _of_shadowing(scenario),
         ("nodes",): _of_nodes(scenario),
         ("nodes", "groups"): _of_servers(scenario),
@@ -113,6 +115,22 @@ def _of_frames(scenario: Scenario) -> Mapping[str, str]:
     if radio is None or not radio.plays_frames:
         return {}
     return {"anomalous_slots": "frames are played one by one, and so are their slots"}
+
+
+def _of_path_loss(scenario: Scenario) -> Mapping[str, str]:
+    if scenario.radio is None:
+        return {}
+    law, laws = scenario.radio.path_loss, scenario.per_node("mobility")
+    if scenario.nodes.heights or any(law.states_heights for law in laws):
+        return dict.fromkeys(law.instead_of_heights, "nodes have heights of their own")
+    return dict.fromkeys(law.beside_heights, "nodes have no heights")
+
+
+def _of_sleep(scenario: Scenario) -> Mapping[str, str]:
+    sleeps = any(law is not None and law.kind != "none" for law in scenario.per_node("sleep"))
+    if sleeps or "sleep_w" not in type(scenario.energy.radio).model_fields:
+        return {}
+    return {"sleep_w": "no radio sleeps"}
 
 
 def _of_shadowing(scenario: Scenario) -> Mapping[str, str]:

@@ -80,7 +80,7 @@ def _success(radio: Radio, threshold: float) -> NDArray[np.float64]:
             return 0.0
         of_rate = rule.at_rate(rate_bps)
         own = rate.needed_snr(rate_bps, radio.bandwidth_hz) if rule.per_rate else None
-        combined = snr * (radio.arq.limit or 1) if radio.arq.combines else snr
+        combined = snr * (radio.arq.limit or 1) if radio.combines else snr
         return float(1.0 - of_rate.probability(combined, bits, threshold if own is None else own))
 
     found = np.array([decoded(db_to_linear(snr_db)) for snr_db in _SNR_DB])

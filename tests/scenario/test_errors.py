@@ -96,6 +96,8 @@ def test_a_mistake_is_told_in_the_words_of_the_file(errors, base, added, expecte
         ("horizon_s = 100.0", "horizon_s = 1\nseed = -1", "seed = -1: must be at least 0"),
         ("count = 5", "count = 5\nplacement = 'given'", '[nodes]: placement = "given" needs one [x, y] a node in positions_m: 5 nodes, 0 positions'),
         ("count = 5", "count = 1\npositions_m = [[1, 2, 3]]", "[nodes] positions_m.0 = [1, 2, 3]: must have at most 2 entries, not 3"),
+        ("count = 5", "count = 1\npositions_m = [[1]]", "[nodes] positions_m.0 = [1]: has too few entries, 1"),
+        ('[model]\nkind = "mlp"', '[mobility]\nkind = "waypoints"\nwaypoints_m = [[1, 2], [3, 4, 5]]\n[model]\nkind = "mlp"', "[mobility] waypoints_m.0 = [1, 2]: has too few entries, 2"),
         ("count = 5", "count = 5\ngroups = [{name = 'a', count = 6}]", "[nodes]: the groups have 6 nodes, but count = 5"),
         ("count = 5", "count = 5\ngroups = [{name = 'a', count = 0}]", "[nodes.groups.a] count = 0: must be at least 1"),
         ('kind = "plain"', 'kind = "plane"', '[algorithm] kind = "plane": must be one of KNOWN, or of your own (--components DIR; netsim new begins one); did you mean "plain"?'),

@@ -43,6 +43,18 @@ CELL = {
     "algorithm": {"kind": "fedavg"},
     "radio": {**RADIO, "mac": {"kind": "ofdma"}},
 }
+STATES = {"kind": "radio_state", "tx_w": 1.0, "rx_w": 0.5, "idle_w": 0.1}
+
+
+def path_loss(kind, height_m=None, **keys):
+    """Tables with a path loss; `height_m`: of all nodes."""
+    heights = {} if height_m is None else {"height_m": height_m}
+    return {
+        "nodes": {**PLACED["nodes"], **heights},
+        "radio": {**RADIO, "mean_snr_db": 20.0, "path_loss": {"kind": kind, **keys}},
+    }
+
+
 CASES = {
     "radio.mean_snr_db": (PLACED | {"radio": {**RADIO, "mean_snr_db": 20.0}}, 40.0),
     "radio.path_loss.exponent": ({}, 4.0),
@@ -90,6 +102,15 @@ CASES = {
         {"radio": {**RADIO, "mac": {"kind": "csma"}, "fidelity": "packet"}},
         False,
     ),
+    "radio.path_loss.altitude_m": (path_loss("air_to_ground", height_m=3.0), 40.0),
+    "radio.path_loss.roof_m": (path_loss("air_to_ground"), 1.0),
+    "radio.path_loss.averaged": (path_loss("air_to_ground", sight="always"), True),
+    "radio.path_loss.antenna_height_m": (path_loss("two_ray", height_m=3.0), 9.0),
+    "radio.path_loss.polarisation": (path_loss("two_ray"), "horizontal"),
+    "radio.path_loss.base_height_m": (path_loss("umi", height_m=3.0), 9.0),
+    "radio.path_loss.device_height_m": (path_loss("okumura_hata", height_m=3.0), 2.0),
+    "radio.path_loss.blocker_height_m": (path_loss("v2v", sight="always"), 5.0),
+    "energy.radio.sleep_w": ({"energy": {"radio": {**STATES}}}, 0.3),
     "run.actors": ({}, 3),
     "run.spill_above_gb": ({}, 1.0),
 }

@@ -44,6 +44,12 @@ class PathLoss(Component):
     least_height_m: ClassVar[float] = -math.inf
     """Antennas have to be above this height [m], where nodes have heights."""
 
+    instead_of_heights: ClassVar[tuple[str, ...]] = ()
+    """Keys that are read only where nodes have no heights."""
+
+    beside_heights: ClassVar[tuple[str, ...]] = ()
+    """Keys that are read only where they have some."""
+
     assumes: ClassVar[str | None] = None
     """A limit of the model that a reader of results has to know; None: none."""
 

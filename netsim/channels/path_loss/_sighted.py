@@ -58,6 +58,7 @@ class BaseAndDevice(Sighted):
 
     base_height_m: float
     device_height_m: float
+    instead_of_heights: ClassVar[tuple[str, ...]] = ("base_height_m", "device_height_m")
 
     @abstractmethod
     def losses_db(

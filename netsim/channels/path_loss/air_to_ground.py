@@ -9,6 +9,7 @@ a, b fitted to buildings after ITU-R P.1410 and eta for 2 GHz, each by environme
 both are over the roofs see each other: free space and eta_LOS.
 """
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -63,11 +64,18 @@ class AirToGround(Sighted):
     averaged: bool = False
     altitude_m: NonNegative = 100.0
     roof_m: NonNegative = 22.5
+    instead_of_heights: ClassVar[tuple[str, ...]] = ("altitude_m",)
+    beside_heights: ClassVar[tuple[str, ...]] = ("roof_m",)
     fitted_hz: ClassVar[tuple[float, float] | None] = (0.7e9, 5.8e9)
     assumes: ClassVar[str | None] = (
         "path_loss air_to_ground is between aircraft and devices on the ground: two devices on "
         "the ground hardly ever have sight of each other in it, however near"
     )
+
+    def unread_keys(self) -> Mapping[str, str]:
+        if self.sight == "drawn":
+            return {}
+        return {"averaged": f'with sight = "{self.sight}" all pairs are alike'}
 
     def loss_db(self, distance_m: Real, carrier_hz: float, u: Real | float = 0.0) -> Real:
         loss_db: Real = self._loss_db(distance_m, self.altitude_m, False, carrier_hz, u)

@@ -46,6 +46,7 @@ class OkumuraHata(PathLoss):
     environment: Literal["city", "large_city", "suburb", "open"] = "city"
     base_height_m: Positive = 30.0
     device_height_m: Positive = 1.5
+    instead_of_heights: ClassVar[tuple[str, ...]] = ("base_height_m", "device_height_m")
     least_height_m: ClassVar[float] = 0.0
     fitted_hz: ClassVar[tuple[float, float] | None] = (150e6, 2e9)
     fitted_ends_m: ClassVar[tuple[tuple[float, float], tuple[float, float]] | None] = (

@@ -11,6 +11,7 @@ L = 40 log10 d - 20 log10(h1 h2), whatever the carrier.
 """
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -41,7 +42,13 @@ class TwoRay(PathLoss):
     antenna_height_m: Positive = 1.5
     relative_permittivity: Annotated[float, Field(ge=1, allow_inf_nan=False)] | None = None
     polarisation: Literal["vertical", "horizontal"] = "vertical"
+    instead_of_heights: ClassVar[tuple[str, ...]] = ("antenna_height_m",)
     least_height_m: ClassVar[float] = 0.0
+
+    def unread_keys(self) -> Mapping[str, str]:
+        if self.relative_permittivity is not None:
+            return {}
+        return {"polarisation": "it is read with relative_permittivity"}
 
     def loss_db(self, distance_m: Real, carrier_hz: float, u: Real | float = 0.0) -> Real:
         heights_m = self.antenna_height_m, self.antenna_height_m

@@ -16,6 +16,7 @@ blockages below 0 left aside (one in 44).
 """
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -54,6 +55,14 @@ class VehicleToVehicle(Sighted):
     antenna_height_m: Positive = 1.6
     blocker_height_m: Positive = 1.6
     fitted_hz: ClassVar[tuple[float, float] | None] = (0.5e9, 100e9)
+
+    def unread_keys(self) -> Mapping[str, str]:
+        if self.sight == "always":
+            why = 'with sight = "always" nothing stands between'
+            return dict.fromkeys(("without_sight", "blocker_height_m"), why)
+        if self.without_sight == "corner":
+            return {"blocker_height_m": "what stands between is a corner"}
+        return {}
 
     @model_validator(mode="after")
     def _highways_have_no_corners(self) -> Self:

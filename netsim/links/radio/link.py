@@ -230,8 +230,8 @@ class RadioLink(PhysicalLink):
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
         if self._relaying is None:
             return self._channel.in_reach(src, others, self.env.now)
-        routes, now = self._relaying.routes, self.env.now
-        return [j for j in others if routes.path(src, j, now)]
+        routes, now, most = self._relaying.routes, self.env.now, self._radio.routing.max_hops
+        return [j for j in others if 1 < len(routes.path(src, j, now)) <= most + 1]
 
     def collection_s(self, senders: Sequence[int], dst: int, bits: int) -> float:
         channel, now = self._channel, self.env.now

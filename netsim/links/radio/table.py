@@ -285,9 +285,9 @@ class Radio(Table):
         return self
 
     @model_validator(mode="after")
-    def _bursts_are_drawn_by_message(self) -> Self:
-        if self.bursts is not None and self.fidelity == "packet":
-            raise ValueError('bursts are drawn for whole messages: set fidelity = "message"')
+    def _bursts_are_no_frames(self) -> Self:
+        if self.bursts is not None and self.plays_frames:
+            raise ValueError('bursts are not played frame by frame: set fidelity = "message"')
         return self
 
     @model_validator(mode="after")
@@ -314,6 +314,11 @@ class Radio(Table):
         """Thermal noise over the bandwidth, noise figure included."""
         thermal_w = BOLTZMANN_J_PER_K * self.noise_temperature_k * self.bandwidth_hz
         return w_to_dbm(thermal_w) + self.noise_figure_db
+
+    @property
+    def combines(self) -> bool:
+        """Return whether receivers add up the SNRs of the attempts at a packet."""
+        return bool(self.arq.combines and self.packet_error.by_snr)
 
     @property
     def plays_frames(self) -> bool:

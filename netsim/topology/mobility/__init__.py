@@ -101,9 +101,12 @@ class Mobility(Component):
     ----------
     states_places : bool
         Whether it says where all nodes are, so that `[nodes]` may not.
+    states_heights : bool
+        Whether it says how high its nodes are.
     """
 
     states_places: ClassVar[bool] = False
+    states_heights: ClassVar[bool] = False
 
     def turn_every_s(self, radius_m: float) -> float | None:
         """About how long a node goes straight on in a disc [s]; None: a file says."""

@@ -6,7 +6,7 @@ distances are those in space (MAVLink mission protocol, MAV_CMD_NAV_WAYPOINT).
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,7 @@ class Waypoints(Mobility):
         waypoint ("aligned").
     """
 
+    states_heights: ClassVar[bool] = True
     kind: Literal["waypoints"] = "waypoints"
     waypoints_m: Annotated[
         tuple[tuple[Finite, Finite, NonNegative], ...], Field(min_length=2, max_length=10_000)

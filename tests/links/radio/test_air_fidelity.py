@@ -97,6 +97,8 @@ def test_so_are_broadcasts(ether):
     assert_alike(ether, REPLICAS, ARQS["hole"], 8, [(2.35, 4)], broadcast=True)
 
 
+NAPS = Rhythm(period_ns=7_370_001, awake_ns=2_500_000, offset_ns=0)
+"""Messages come at all times of a period."""
 BLOCKS = {"fading": {"kind": "rayleigh", "coherence_s": 0.0034}}
 
 
@@ -107,14 +109,19 @@ def test_so_are_messages_that_outlast_their_fade(ether, arq):
     assert_alike(ether, REPLICAS, ARQS[arq] | BLOCKS, 8, [(2.35, 4)])
 
 
+BURSTS = {"bursts": {"p_good_to_bad": 0.1, "p_bad_to_good": 0.3, "loss_good": 0.05}}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arq", ARQS)
+def test_so_are_messages_whose_losses_come_in_bursts(ether, arq):
+    assert_alike(ether, REPLICAS, ARQS[arq] | BLOCKS | BURSTS, 8, [(2.35, 4)], rhythm=NAPS)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("arq", ARQS)
 def test_so_are_messages_that_their_time_to_live_ends(ether, arq):
     assert_alike(ether, REPLICAS, ARQS[arq] | {"ttl_s": 0.0105}, 8, [(2.35, 4)])
-
-
-NAPS = Rhythm(period_ns=7_370_001, awake_ns=2_500_000, offset_ns=0)
-"""Messages come at all times of a period."""
 
 
 @pytest.mark.slow

@@ -183,6 +183,7 @@ def test_no_message_takes_more_hops_than_it_may(hops_of):
     e = hops_of(mean_snr=line(6), nodes=6, routing={"max_hops": 3})
     e.send(0, 3, PACKET)
     e.send(0, 4, PACKET, at_ns=S)
+    assert e.air.in_reach(0, range(1, 6)) == [1, 2, 3]
     assert [x.outcome for x in e.run()] == ["delivered", "outage"]
     assert len(e.hops) == 6
 

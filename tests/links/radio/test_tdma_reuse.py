@@ -6,9 +6,13 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from netsim import world
 from netsim.channels.mac.tdma_reuse import TdmaReuse, colours
 from netsim.errors import ScenarioError
+from netsim.links.radio.phy.mean_snr import GivenMeanSnr
 from netsim.links.radio.table import Radio
+from netsim.scenario import from_dict
+from netsim.traces.gains import Gains
 
 MS = 1_000_000
 PACKET = 1_000
@@ -168,6 +172,40 @@ def test_a_node_does_not_hear_while_it_sends_itself(ether, fidelity):
     e.send(0, 3, 10 * PACKET)
     e.send(3, 0, 10 * PACKET, at_ns=16 * MS)
     assert [x.lost for x in e.run()] == [4, 4]
+
+
+@FIDELITIES
+def test_nor_where_a_file_states_the_gains_of_all_others(ether, fidelity):
+    """The same; no file has what a node receives of itself."""
+    keys = {"mac": REUSE, "packet_error": {"kind": "outage"}, "arq": {"kind": "none"}}
+    gain_db = np.full((1, 6, 6), -60.0)
+    gain_db[0, range(6), range(6)] = -np.inf
+    gains = Gains.from_matrices(np.zeros(1), gain_db, repeats=False)
+    table = Radio.model_validate(keys | {"fading": {"kind": "none"}})
+    power = GivenMeanSnr(table, (20.0,) * 6, gains)
+    e = ether(keys | {"fidelity": fidelity}, power, nodes=6, distance_m=on_a_line)
+    e.send(0, 3, 10 * PACKET)
+    e.send(3, 0, 10 * PACKET, at_ns=16 * MS)
+    assert [x.lost for x in e.run()] == [4, 4]
+
+
+def test_a_ground_station_has_sight_of_itself_and_of_no_other():
+    found = from_dict({
+        "horizon_s": 10.0,
+        "nodes": {"count": 4},
+        "mobility": {
+            "kind": "walker", "satellites": 2, "planes": 1, "inclination_deg": 60.0,
+            "altitude_m": 2e6, "stations": [[0.0, 0.0], [40.0, 90.0]],
+        },
+        "radio": {"mac": REUSE},
+        "exchange": {"schedule": "poisson", "rate_hz": 1.0},
+        "data": {"kind": "digits"},
+        "model": {"kind": "mlp", "hidden": [2]},
+        "algorithm": {"kind": "dpsgd"},
+    })  # fmt: skip
+    mean_snr = world.build(found).budget.mean_snr
+    assert mean_snr.pair_snr(2, 3, 0) == mean_snr.pair_snr(3, 2, 0) == 0.0
+    assert all(mean_snr.pair_snr(i, i, 0) > 1e3 for i in range(4))
 
 
 def test_without_places_it_is_refused():

@@ -53,6 +53,6 @@ def test_losses_of_a_message_vary_as_bursts_do(tmp_path):
     assert set(log.outcome) == {"delivered", "retries"}
 
 
-def test_bursts_are_for_whole_messages():
+def test_bursts_are_not_of_frames():
     with pytest.raises(ValueError, match='set fidelity = "message"'):
-        Radio(bursts={}, fidelity="packet")
+        Radio(bursts={}, fidelity="packet", mac={"kind": "csma"})

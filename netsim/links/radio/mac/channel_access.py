@@ -99,7 +99,7 @@ def interference_of(
     if isinstance(mac, Ofdma):
         block_s = radio.fading.constant_s(radio.carrier_hz)
         return Cells(mac, channel, nodes, servers, block_s, streams)
-    by_snr = bool(radio.arq.combines or radio.rate.adapts)  # the SNR of each attempt counts
+    by_snr = bool(radio.combines or radio.rate.adapts)  # the SNR of each attempt counts
     if mac.interferes and mac.turns(1) is not None:
         return SlotInterference(mac, channel, nodes, slot_of, by_snr)
     if mac.interferes or mac.contends:

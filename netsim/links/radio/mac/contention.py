@@ -75,8 +75,8 @@ class Contention(Interference):
         listens: bool = False,
     ) -> None:
         assert isinstance(radio.mac, Csma)
-        arq, rate = radio.arq, radio.rate
-        super().__init__(radio.mac, channel, nodes, distance_m, arq.combines or rate.adapts)
+        by_snr = radio.combines or radio.rate.adapts
+        super().__init__(radio.mac, channel, nodes, distance_m, by_snr)
         self._radio, self._csma, self._warnings = radio, radio.mac, warnings
         self._listens, self._all = listens, np.arange(nodes)
         # By senders and powers; see `_not_found`.

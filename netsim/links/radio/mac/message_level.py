@@ -129,7 +129,7 @@ class MessageLevelSampler:
         self._radio, self._channel, self._limit = radio, channel, radio.arq.limit
         self._follows = radio.mac.interferes and channel.constant
         self._senses = radio.mac.senses
-        self._worsens_current = not (radio.mac.contends or radio.arq.combines)
+        self._worsens_current = not (radio.mac.contends or radio.combines)
         by_snr = radio.rate.kind != "fixed" and not radio.rate.adapts
         self._rates_follow = self._worsens_current and by_snr
         self._env, self._streams, self._ended = env, streams, ended
@@ -452,7 +452,7 @@ class MessageLevelSampler:
         arq = UNREPEATED if flight.broadcast else self._radio.arq
         decode = (
             partial(self._channel.packet_error, packet_bits=flight.packet_bits)
-            if arq.combines
+            if arq.combines and self._radio.combines
             else None
         )
         return arq.begin(flight.packets, tx.envelope.message.accepts_partial, decode), rng

@@ -9,8 +9,9 @@ come and go with which it divides a band, the rest of it takes another time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import repeat
 from operator import attrgetter
 
 import numpy as np
@@ -29,6 +30,8 @@ from netsim.links.radio.phy.channel import RadioChannel
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 
+NO_BURSTS: Iterator[float] = repeat(0.0)
+
 
 class _PacketCounts:
     """Progress of a message at a receiver.
@@ -43,10 +46,12 @@ class _PacketCounts:
         Failed attempts at the packet in turn.
     combined_snr : float
         Sum of their SNRs, linear; read where attempts are combined.
+    bursts : iterator of float
+        Probability that the next attempt is lost to bursts, whatever else it meets.
     """
 
-    def __init__(self, packets: int) -> None:
-        self.packets = packets
+    def __init__(self, packets: int, bursts: Iterator[float]) -> None:
+        self.packets, self.bursts = packets, bursts
         self.settled: list[bool] = []
         self.tried = 0
         self.combined_snr = 0.0
@@ -113,7 +118,10 @@ class PacketLevelSampler:
                 tx = reception.tx
                 key = (tx.src, tx.dst, reception.serial)
                 reception.rng = self._streams.generator("attempts", *key)
-                self._counts[reception] = _PacketCounts(flight.packets)
+                chain = NO_BURSTS
+                if self._radio.bursts is not None:
+                    chain = self._radio.bursts.losses(self._streams.generator("bursts", *key))
+                self._counts[reception] = _PacketCounts(flight.packets, chain)
         now = self._env.now
         if flight.deadline_ns is not None:
             # Last of its instant: what arrives at that very moment has arrived.
@@ -179,7 +187,7 @@ class PacketLevelSampler:
         due_ns = at_ns
         if flight.turns is not None:
             due_ns = flight.begins_ns + flight.turns.elapsed_ns(at_ns - flight.begins_ns)
-        flight.ends_ns = round(due_ns)
+        flight.ends_ns = max(self._env.now, round(due_ns))  # a packet may last less than a ns
         self._goes_on(flight)
         self._env.call_after(
             flight.ends_ns - self._env.now, self._end_attempt, flight, flight.leg, at_ns
@@ -320,9 +328,9 @@ class PacketLevelSampler:
             reception.block_attempts = [1]
             reception.close_leg()
             snr = 0.0 if block.asleep else block.snr  # of what reaches the decoder
-            through = bool(
-                reception.rng.random() >= self._failure_probability(flight, counts, block, snr)
-            )
+            spared = 1.0 - next(counts.bursts)
+            failure = 1.0 - (1.0 - self._failure_probability(flight, counts, block, snr)) * spared
+            through = bool(reception.rng.random() >= failure)
             if reception.rates is not None:
                 reception.rates.count(block.rate_bps, 1, int(through))
             if flight.broadcast:
@@ -373,7 +381,7 @@ class PacketLevelSampler:
         self, flight: Flight, counts: _PacketCounts, block: ChannelBlock, snr: float
     ) -> float:
         """Probability that an attempt fails, given that those that it is combined with failed."""
-        if not self._radio.arq.combines or flight.broadcast:
+        if not self._radio.combines or flight.broadcast:
             return block.per
         bits, earlier_snr = flight.packet_bits, counts.combined_snr
         before = self._channel.packet_error(earlier_snr, bits) if earlier_snr else 1.0

@@ -46,7 +46,7 @@ def lengths_m(vectors_m: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class MeanSnr(ABC):
-    """Mean SNR of every link: without fading.
+    """Mean SNR of every link, without fading; of a node to itself, what its own sending drowns.
 
     Attributes
     ----------
@@ -336,7 +336,8 @@ class PlacedMeanSnr(MeanSnr):
         if self._space is not None:
             begins_ns = step * self._step_ns
             ends_ns = begins_ns + self._step_ns
-            snr[~self._space.in_sight(src, others, begins_ns, ends_ns)] = 0.0
+            in_sight = self._space.in_sight(src, others, begins_ns, ends_ns)
+            snr[~in_sight & (others != src)] = 0.0
         return snr
 
     def _shadow_db(
@@ -415,8 +416,9 @@ class GivenMeanSnr(MeanSnr):
         return float(self._of_some(step, src, (dst,))[0])
 
     def _of_some(self, step: int, src: int, others: Nodes) -> NDArray[np.float64]:
-        snr_db = self._gains.gains_to(step, src, others) + self._sent_over_noise_db[src]
-        return np.asarray(10.0 ** (snr_db / 10.0))
+        gains_db = self._gains.gains_to(step, src, others)
+        gains_db = np.where(np.asarray(others) == src, 0.0, gains_db)  # which no file has
+        return np.asarray(10.0 ** ((gains_db + self._sent_over_noise_db[src]) / 10.0))
 
 
 def shadow_db(

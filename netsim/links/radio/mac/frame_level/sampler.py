@@ -205,7 +205,7 @@ class FrameLevelSampler:
         self._tallies: dict[Reception, Tally] = {}
         timing = Timing(radio, mac)
         hearing = Hearing(radio, budget, channel, distance_m)
-        decoder = Decoder(channel, streams, mac.capture, radio.arq.combines)
+        decoder = Decoder(channel, streams, mac.capture, radio.combines)
         nodes = len(budget.tx_power_w)
         ears = Receivers(nodes, decoder, hearing.least_snr, self._is_listening, self._earlier_snr)
         medium = Medium(hearing, timing, env, ears, self._frame_begins, self._frame_ended)
