@@ -98,12 +98,19 @@ def misplaced_in(
     except ScenarioError:
         whole = {}
     own, found = _set_keys(whole), []
+    methods = {entry.get("name") for entry in _entries(whole)}
     for run in runs:
         label, set_keys = run.parent.parent.name, own.get(run.name, ())
         try:
             tables = run_folder.scenario_tables(run) if (run / "scenario.toml").exists() else {}
         except ScenarioError as error:
             found.append(str(error))
+            continue
+        if methods and run.name not in methods:
+            found.append(
+                f"{run.relative_to(sweep).as_posix()} is of no algorithm of this sweep, and is "
+                "counted beside them: move it to another folder"
+            )
             continue
         seed = _other_seed(run)
         if other := seed or _other_point(tables, label, points, set_keys):
@@ -179,10 +186,13 @@ def _meets(key: str, others: Iterable[str]) -> bool:
 
 def _set_keys(whole: Mapping[str, Any]) -> dict[str, list[str]]:
     """Keys by the name of the algorithm that sets them: it has their values at every point."""
-    entries = whole.get("algorithm", [])
-    tables = entries if isinstance(entries, list) else [entries]
-    own = {str(entry.get("name")): entry.get("set") for entry in tables}
+    own = {str(entry.get("name")): entry.get("set") for entry in _entries(whole)}
     return {n: [key for key, _ in leaves(s)] for n, s in own.items() if isinstance(s, Mapping)}
+
+
+def _entries(whole: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    entries = whole.get("algorithm", [])
+    return entries if isinstance(entries, list) else [entries]
 
 
 def _value_at(tables: Mapping[str, Any], key: str) -> Any:

@@ -305,6 +305,16 @@ def test_a_run_that_was_played_with_another_scenario_than_its_sweep_is_told(swee
     assert all(f" was played with {told}" in line for line in found)
 
 
+def test_a_run_of_an_algorithm_that_the_sweep_does_not_have_is_told(sweep):
+    entries = [{"kind": "dpsgd", "name": "dpsgd"}]
+    (sweep.folder / "scenario.toml").write_text(tomli_w.dumps({"algorithm": entries}))
+    found = changed_in(sweep.folder, sorted(sweep.folder.glob("a/seed-0/*")), {"a": {}})
+    assert found == [
+        "a/seed-0/local is of no algorithm of this sweep, and is counted beside them: move it to "
+        "another folder"
+    ]
+
+
 def test_the_edited_scenario_of_a_run_is_told(sweep):
     run = sweep.folder / "a" / "seed-0" / "local"
     _of_value(sweep, "a", {})
