@@ -229,7 +229,12 @@ def _check_files(folder: Path, report: Report, runs: Sequence[Path] = ()) -> set
         except (ScenarioError, OSError) as error:
             wrong[name] = f"can't be read ({one_line(error)})"
     wrong |= dict.fromkeys(there - known.keys(), "not of the run")
-    own = {name for name in checksums.inner_folders(folder) if folder / name not in runs}
+    known_inside = {*runs, *outer_folders(folder, runs)}
+    own = {
+        name
+        for name in checksums.inner_folders(folder)
+        if folder / name not in known_inside and run_folder.UNFINISHED not in name
+    }
     wrong |= dict.fromkeys(own, "not of the run: has a list of checksums of its own")
     report.differences += [f"{folder / name}: {what}" for name, what in sorted(wrong.items())]
     if not wrong:
