@@ -158,7 +158,7 @@ class LocalWorkers:
                 pass
 
 
-END_WITHIN_S = 10.0
+END_WITHIN_S = 8.0
 """After the end of its orders a worker that can't be interrupted ends all the same."""
 
 

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from netsim.campaign.grid import Job, Outcome
 from netsim.campaign.play_job import Ask, play_job
-from netsim.engine.interruption import asked_by_signals
+from netsim.engine.interruption import asked_by_signals, raised_by_sigterm
 from netsim.recording.summary import json_text, write_json
 from netsim.recording.whole_files import Digests, sha256_of
 
@@ -78,9 +78,9 @@ class Workers(Protocol):
 def stop_requests(in_process: bool) -> Iterator[Callable[[], None]]:
     """Let signals end a sweep.
 
-    `in_process`: whether this process itself plays the runs, which take the signals then; else the
-    first one waits to be looked for, so that no report is torn, and the second one ends all at
-    once.
+    `in_process`: whether this process itself plays the runs, which take the signals then, but for
+    those between two of them; else the first one waits to be looked for, so that no report is torn,
+    and the second one ends all at once.
 
     Yields
     ------
@@ -88,7 +88,8 @@ def stop_requests(in_process: bool) -> Iterator[Callable[[], None]]:
         Raises Interrupted if a signal has come.
     """
     if in_process:
-        yield lambda: None
+        with raised_by_sigterm():
+            yield lambda: None
         return
     with asked_by_signals() as interruption:
         yield interruption.require_none

@@ -9,9 +9,12 @@ as it would have. Before there is anything to learn from, all studies draw alike
 
 import json
 import math
+import os
+import re
 import statistics
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
@@ -20,11 +23,11 @@ from typing import Any
 from netsim.campaign import sweep_folder
 from netsim.campaign.grid import Job, Outcome, Point, at_point, with_seed
 from netsim.campaign.play_job import Evaluation
-from netsim.campaign.sweep_results import TRIALS, require_number, score
+from netsim.campaign.sweep_results import TRIALS, played_points, require_number, score
 from netsim.engine import optional_imports
-from netsim.errors import ScenarioError
+from netsim.errors import FolderError, ScenarioError
 from netsim.recording import run_folder
-from netsim.recording.whole_files import write_text
+from netsim.recording.whole_files import reason, write_text
 from netsim.rng import Streams
 from netsim.scenario import Scenario
 from netsim.scenario.draft import Draft
@@ -53,7 +56,8 @@ class _Study:
     label: str  # begins the names of its trials; empty if it is the only one
     template: Job  # a run of it, without a trial's values
     draw: Mapping[str, Draw]  # the keys that matter to its algorithm
-    interrupted: list[Any]  # trials that were under way when an earlier process ended
+    # trials that were under way when an earlier process ended, or of which a run failed in it
+    interrupted: list[Any]
     trials: int  # how many there have been
 
 
@@ -94,7 +98,7 @@ class Search:
     Raises
     ------
     ScenarioError
-        If Optuna is missing, or the folder's journal can't be read.
+        If Optuna is missing, or the folder's journal can't be read, or is none of its trials.
     """
 
     def __init__(self, draft: Draft, scenario: Scenario, jobs: Sequence[Job], top: Path) -> None:
@@ -108,6 +112,7 @@ class Search:
         self._streams = Streams(scenario.seed)
         self._seeds = tuple(dict.fromkeys(job.seed for job in jobs))
         self._playing: dict[Path, _Trial] = {}
+        self._known: dict[str, dict[str, Any]] = {}  # values of the journal's trials, by name
         self._ready: deque[_Trial] = deque()
         self._records: list[dict[str, Any]] = []
         storage = self._storage()
@@ -116,22 +121,48 @@ class Search:
             for i, job in enumerate(job for job in jobs if job.seed == self._seeds[0])
             for name in job.names
         ]
+        self._require_journal_of(self._known)
         self.total = self._trials * len(self._studies)
         self.runs_before = len(self._records) * len(self._seeds)
 
     def _storage(self) -> Any:
         path = self._top / JOURNAL
-        if path.exists():  # a process that was killed may have left half a line, or its lock
+        if not path.exists():
+            self._require_journal_of({})
+        else:  # a process that was killed may have left half a line, or its lock
             content = path.read_bytes()
-            whole = content[: content.rfind(b"\n") + 1]
-            if whole != content:
-                path.write_bytes(whole)
+            whole = content.rfind(b"\n") + 1
+            if whole != len(content):
+                os.truncate(path, whole)
             Path(f"{path}.lock").unlink(missing_ok=True)
         journal = self._optuna.storages.journal
         try:
-            return self._optuna.storages.JournalStorage(journal.JournalFileBackend(str(path)))
+            backend = _WholeLines(path, journal.JournalFileBackend(str(path)))
+            return self._optuna.storages.JournalStorage(backend)
         except Exception as error:  # it checks nothing of what it reads
             raise ScenarioError(f"{path}: is no journal of Optuna's: {error}") from error
+
+    def _require_journal_of(self, trials: Mapping[str, Any]) -> None:
+        """Refuse a journal that is not of the folder's trials: their runs would count as others'.
+
+        `trials`: values by the name of each trial of the journal.
+
+        Raises
+        ------
+        ScenarioError
+        """
+        path, listed = self._top / JOURNAL, played_points(self._top)
+        there = [p.name for p in self._top.iterdir() if p.is_dir() and _OF_TRIAL.fullmatch(p.name)]
+        for name in sorted({*listed, *there}):
+            if name not in trials:
+                problem = f"does not have {name}, of which the folder has runs"
+            elif name in listed and _as_listed(trials[name]) != listed[name]:
+                problem = f"has {name} with other values than {TRIALS}"
+            else:
+                continue
+            raise ScenarioError(
+                f"{path}: {problem}: put it back as it was, or search in another folder"
+            )
 
     def _study(self, storage: Any, scenario: Scenario, i: int, job: Job, name: str) -> _Study:
         several = len(job.names) > 1
@@ -163,10 +194,11 @@ class Search:
         )
         words = {states.COMPLETE: "done", states.PRUNED: "pruned", states.FAIL: "failed"}
         for t in known:
+            values = {
+                k: _drawn_value(d, t.params[k]) for k, d in found.draw.items() if k in t.params
+            }
+            self._known[_point(found, t.number)] = found.template.point.values | values
             if t.state in words:
-                values = {
-                    k: _drawn_value(d, t.params[k]) for k, d in found.draw.items() if k in t.params
-                }
                 record = self._record(found, t.number, values)
                 record |= {"state": words[t.state], "score": t.value}
         return found
@@ -174,7 +206,7 @@ class Search:
     def _record(self, of: _Study, number: int, values: dict[str, Any]) -> dict[str, Any]:
         """Return the record of a trial in `trials.json`."""
         record = {
-            "point": ",".join([*([of.label] if of.label else []), f"trial-{number:03d}"]),
+            "point": _point(of, number),
             "algorithm": of.template.names[0],
             "values": of.template.point.values | values,
             "state": "running",
@@ -282,17 +314,67 @@ class Search:
         return not trial.trial.should_prune()
 
     def ended(self, outcome: Outcome) -> None:
-        """Tell Optuna what became of a run, once its trial is over."""
+        """Tell Optuna what became of a run, once its trial is over.
+
+        Of a run that failed the values may be good, such as where the disk was full.
+        """
         trial = self._playing.pop(outcome.job.folder)
         if outcome.pruned:
             self._tell(trial, "pruned")
             return
-        score_of_run = None if outcome.problem else self._score(outcome.job)
+        if outcome.problem:  # Optuna is not told, so that the same command plays it again
+            trial.record["state"] = "failed"
+            self._write()
+            return
+        score_of_run = self._score(outcome.job)
         if score_of_run is None:
             self._tell(trial, "failed")
             return
         trial.scores.append(score_of_run)
         self._advance(trial)
+
+
+_OF_TRIAL = re.compile(r"(?:.*,)?trial-\d{3,}")
+"""Names of trials, which are those of their folders."""
+
+
+def _point(of: _Study, number: int) -> str:
+    """Name of a trial."""
+    return ",".join([*([of.label] if of.label else []), f"trial-{number:03d}"])
+
+
+def _as_listed(values: Mapping[str, Any]) -> Any:
+    """Values of a trial as they are read from `trials.json`."""
+    return json.loads(json.dumps(values, default=str))
+
+
+class _WholeLines:
+    """Journal of Optuna's, in which a line that can't be written leaves nothing behind.
+
+    Another line after half of one would make all of it unreadable.
+    """
+
+    def __init__(self, path: Path, backend: Any) -> None:
+        self._path, self._backend = path, backend
+
+    def read_logs(self, log_number_from: int) -> Iterable[dict[str, Any]]:
+        """Yield the lines from one on."""
+        return self._backend.read_logs(log_number_from)  # type: ignore[no-any-return]
+
+    def append_logs(self, logs: list[dict[str, Any]]) -> None:
+        """Add lines.
+
+        Raises
+        ------
+        FolderError
+        """
+        size = self._path.stat().st_size
+        try:
+            self._backend.append_logs(logs)
+        except OSError as error:
+            with suppress(OSError):
+                os.truncate(self._path, size)
+            raise FolderError(f"{self._path}: can't be written: {reason(error)}") from error
 
 
 def _suggested(trial: Any, key: str, draw: Draw) -> Any:

@@ -15,7 +15,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,7 +24,7 @@ from netsim.campaign import run_inputs
 from netsim.engine import output_folder
 from netsim.engine.checkpoints import command
 from netsim.engine.equipment import version
-from netsim.errors import FolderBusyError, ScenarioError
+from netsim.errors import FolderBusyError, ScenarioError, one_line
 from netsim.recording import checksums, folder_lock, run_folder, status, summary, verified_files
 from netsim.recording.json_files import json_file, leaves
 from netsim.recording.whole_files import free_folder, write_text
@@ -331,13 +331,32 @@ def define(top: Path, scenario: Scenario, said: Mapping[str, Any]) -> bool:
             f"--out {top}: holds another sweep: {text}. To go on with it, say the same again; else "
             "choose another folder"
         )
-    if begun_with not in (None, _digest_of(there)):
-        raise ScenarioError(
-            f"--out {top}: {DEFINITION} in it has been edited since the sweep began, and its "
-            "points would be of different scenarios. Put back what it was, or choose another folder"
-        )
+    _require_as_begun(f"--out {top}", there, begun_with)
     _require_same_inputs(top)
     return False
+
+
+def definition_as_begun(top: Path) -> dict[str, Any]:
+    """The tables of a sweep's `scenario.toml`, which have to be those that it began with.
+
+    Raises
+    ------
+    ScenarioError
+        If somebody has edited them: the runs are not of what they say.
+    """
+    tables, said = definition(top), {}
+    with suppress(ScenarioError):  # without its file no sweep goes on, but its runs can be read
+        said = said_there(top)
+    _require_as_begun(one_line(top), tables, said.get(BEGUN_WITH))
+    return tables
+
+
+def _require_as_begun(where: str, tables: Mapping[str, Any], begun_with: Any) -> None:
+    if begun_with not in (None, _digest_of(tables)):
+        raise ScenarioError(
+            f"{where}: {DEFINITION} in it has been edited since the sweep began, and its points "
+            "would be of different scenarios. Put back what it was, or choose another folder"
+        )
 
 
 def _digest_of(tables: Mapping[str, Any]) -> str:

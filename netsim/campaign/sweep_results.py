@@ -21,7 +21,7 @@ from netsim.recording.csv_files import write_csv
 from netsim.recording.json_files import json_file
 from netsim.recording.keys_without_effect import unmoved_in
 from netsim.recording.main_metric import ACCURACY, MainMetric
-from netsim.recording.run_mismatches import changed_in
+from netsim.recording.run_mismatches import changed_in, misplaced_in
 from netsim.recording.run_warnings import warned_in
 from netsim.recording.whole_files import write_text
 from netsim.registry import did_you_mean
@@ -121,9 +121,10 @@ def design_of(
     Raises
     ------
     ScenarioError
-        If the folder does not say, or has no such algorithm.
+        If the folder does not say, or says another thing than the sweep began with, or has no such
+        algorithm.
     """
-    raw = definition(folder)
+    raw = sweep_folder.definition_as_begun(folder)
     drawn = raw["sweep"].get("draw", {})
     if isinstance(drawn, dict):  # lists as the model reads them
         drawn = {key: {"values": v} if isinstance(v, list) else v for key, v in drawn.items()}
@@ -214,10 +215,19 @@ def missing(folder: Path) -> list[str]:
     return limit_lines([f"not there: {line}" for line in lines], NAMED)
 
 
+def misplaced(folder: Path) -> list[str]:
+    """Sentences on ended runs of a sweep that are not those that belong at their places."""
+    return misplaced_in(folder, _ended(folder), design_of(folder).points)
+
+
+def _ended(folder: Path) -> list[Path]:
+    runs = sweep_folder.runs_with(folder, "environment.json")
+    return [run for run in runs if sweep_folder.state(run) == "done"]
+
+
 def remarks(folder: Path, swept: "SweepDesign") -> list[str]:
     """Sentences on what ended runs of a sweep do not share, keys without effect, and warnings."""
-    runs = sweep_folder.runs_with(folder, "environment.json")
-    done = [run for run in runs if sweep_folder.state(run) == "done"]
+    done = _ended(folder)
     warned = limit_lines(warned_in(folder, done), NAMED)
     return changed_in(folder, done, swept.points) + unmoved_in(swept.points, done) + warned
 

@@ -189,14 +189,20 @@ def verify_files(folder: Path, runs: Sequence[Path]) -> Report:
     report = Report(folder)
     if (folder / checksums.NAME).exists():
         _check_files(folder, report, runs)
-        report.differences += _runs_missing(folder)
+        try:
+            report.differences += _other_runs(folder)
+        except ScenarioError as error:
+            report.differences.append(str(error))
     return report
 
 
-def _runs_missing(folder: Path) -> list[str]:
-    """Lines on the runs that a folder of several once had: its list has none of their files."""
+def _other_runs(folder: Path) -> list[str]:
+    """Lines on runs that a folder of several once had, and of a sweep on those of another place.
+
+    Its list of files has none of theirs.
+    """
     if sweep_results.is_sweep(folder):
-        return sweep_results.missing(folder)
+        return sweep_results.missing(folder) + sweep_results.misplaced(folder)
     names = run_folder.algorithms_in(folder)
     return [f"{folder / name}: missing" for name in names if not (folder / name).is_dir()]
 
@@ -223,7 +229,12 @@ def _check_files(folder: Path, report: Report, runs: Sequence[Path] = ()) -> set
         except (ScenarioError, OSError) as error:
             wrong[name] = f"can't be read ({one_line(error)})"
     wrong |= dict.fromkeys(there - known.keys(), "not of the run")
-    own = {name for name in checksums.inner_folders(folder) if folder / name not in runs}
+    known_inside = {*runs, *outer_folders(folder, runs)}
+    own = {
+        name
+        for name in checksums.inner_folders(folder)
+        if folder / name not in known_inside and run_folder.UNFINISHED not in name
+    }
     wrong |= dict.fromkeys(own, "not of the run: has a list of checksums of its own")
     report.differences += [f"{folder / name}: {what}" for name, what in sorted(wrong.items())]
     if not wrong:

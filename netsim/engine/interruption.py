@@ -2,7 +2,7 @@
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -80,14 +80,36 @@ def asked_by_signals() -> Iterator[Interruption]:
         At the end, if a signal came too late to end the run.
     """
     interruption = Interruption()
-    taken = []
-    if threading.current_thread() is threading.main_thread():
-        taken = [number for number, usual in USUAL.items() if signal.getsignal(number) is usual]
-    for number in taken:
-        signal.signal(number, interruption.ask)
-    try:
+    with _handled(interruption.ask, USUAL):
         yield interruption
-    finally:
-        for number in taken:
-            signal.signal(number, USUAL[number])
     interruption.require_none()
+
+
+@contextmanager
+def raised_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM raise Interrupted at once, as Ctrl-C does, where `asked_by_signals` is not open.
+
+    A process that plays several runs hears it between two of them, and while it builds a world.
+    """
+    with _handled(_raise, (signal.SIGTERM,)):
+        yield
+
+
+def _raise(number: int, frame: FrameType | None) -> None:
+    raise Interrupted(number)
+
+
+@contextmanager
+def _handled(handler: Callable[..., None], numbers: Iterable[int]) -> Iterator[None]:
+    """Handle signals, those alone that nobody else handles or ignores, by the main thread."""
+    before: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        before = {number: signal.getsignal(number) for number in numbers}
+    taken = {n: was for n, was in before.items() if was in (USUAL[n], _raise)}
+    for number in taken:
+        signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        for number, was in taken.items():
+            signal.signal(number, was)

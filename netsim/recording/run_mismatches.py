@@ -3,13 +3,14 @@
 A difference between such runs may be of these, and not of what the reader compares.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import run_folder
 from netsim.recording.json_files import leaves
+from netsim.registry import TAGS
 from netsim.units import is_number
 
 NAMED = 4
@@ -17,6 +18,12 @@ NAMED = 4
 
 _FILES = {"inputs": "input file", "algorithm": "source of an algorithm", "components": "component"}
 _SAMPLES = ("train_samples", "validation_samples", "test_samples", "class_counts")
+_FILL_OTHERS = (*TAGS, "preset")
+"""Keys by which others in their table have other values, where a scenario states none."""
+
+_NOT_OF_THE_WORLD = ("algorithm", "name", "paper", "run", "seed", "sweep")
+"""Tables and keys of a sweep's scenario that its runs have in another form, or that change none."""
+
 _DIGITS = 12  # of a digest: enough to find it
 
 
@@ -67,18 +74,57 @@ def changed_in(
     points : mapping of str to mapping
         By label, which is the point's folder, the swept keys and their values.
     """
-    names, own = [run.relative_to(sweep).as_posix() for run in runs], _set_keys(sweep)
-    copied = [
-        f"{name} is a run of {other}, and is counted as one of another: take it away, and "
-        f"netsim resume {one_line(sweep)} plays the right one"
-        for name, run in zip(names, runs, strict=True)
-        if (other := _other_seed(run) or _other_point(run, points, own.get(run.name, ())))
-    ]
-    return copied[:NAMED] + [
+    return misplaced_in(sweep, runs, points) + [
         f"{difference}: differences between runs may be of these; play the sweep in a new folder "
         "to be sure"
-        for difference in made_unlike(runs, names, is_varied=True)
+        for difference in made_unlike(
+            runs, [run.relative_to(sweep).as_posix() for run in runs], is_varied=True
+        )
     ]
+
+
+def misplaced_in(
+    sweep: Path, runs: Sequence[Path], points: Mapping[str, Mapping[str, Any]]
+) -> list[str]:
+    """Sentences on runs of a sweep that are not the runs that belong at their places.
+
+    Parameters
+    ----------
+    sweep, runs, points
+        As of `changed_in`.
+    """
+    try:
+        whole = run_folder.scenario_tables(sweep)
+    except ScenarioError:
+        whole = {}
+    own, found = _set_keys(whole), []
+    methods = {entry.get("name") for entry in _entries(whole)}
+    for run in runs:
+        label, set_keys = run.parent.parent.name, own.get(run.name, ())
+        try:
+            tables = run_folder.scenario_tables(run) if (run / "scenario.toml").exists() else {}
+        except ScenarioError as error:
+            found.append(str(error))
+            continue
+        if methods and run.name not in methods:
+            found.append(
+                f"{run.relative_to(sweep).as_posix()} is of no algorithm of this sweep, and is "
+                "counted beside them: move it to another folder"
+            )
+            continue
+        seed = _other_seed(run)
+        if other := seed or _other_point(tables, label, points, set_keys):
+            what = f"is a run of {other}, and is counted as one of another"
+        elif whole and tables and (other := _other_key(tables, whole, points, set_keys)):
+            what = f"was played with {other}"
+        else:
+            continue
+        found.append(
+            f"{run.relative_to(sweep).as_posix()} {what}: take it away, and netsim resume "
+            f"{one_line(sweep)} plays the right one"
+        )
+    more = len(found) - NAMED
+    return [*found[:NAMED], *([f"and {more} more runs such as these"] if more > 0 else [])]
 
 
 def _other_seed(run: Path) -> str | None:
@@ -88,38 +134,65 @@ def _other_seed(run: Path) -> str | None:
 
 
 def _other_point(
-    run: Path, points: Mapping[str, Mapping[str, Any]], own: Sequence[str]
+    tables: Mapping[str, Any],
+    label: str,
+    points: Mapping[str, Mapping[str, Any]],
+    own: Sequence[str],
 ) -> str | None:
     """A swept key and its value in a run that lies at a point with another value.
 
-    Only values that are certainly of another point count: a run's scenario may write one in
-    another way than the sweep does, and `own` are the keys that its algorithm sets for itself.
+    Only values that are certainly of another point count: a run's scenario (`tables`) may write one
+    in another way than the sweep does, and `own` are the keys that its algorithm sets for itself.
     """
-    try:
-        tables = run_folder.scenario_tables(run)
-    except ScenarioError:
-        return None
-    label = run.parent.parent.name
     for key, value in points.get(label, {}).items():
         there = _value_at(tables, key)
         others = (values[key] for values in points.values() if key in values)
-        is_own = any(f"{o}.".startswith(f"{key}.") or key.startswith(f"{o}.") for o in own)
-        if there is None or is_own or _is_part(value, there):
+        if there is None or _meets(key, own) or _is_part(value, there):
             continue
         if (is_number(there) and is_number(value)) or any(_is_part(v, there) for v in others):
             return f"{key} = {one_line(there)}"
     return None
 
 
-def _set_keys(sweep: Path) -> dict[str, list[str]]:
+def _other_key(
+    tables: Mapping[str, Any],
+    whole: Mapping[str, Any],
+    points: Mapping[str, Mapping[str, Any]],
+    own: Sequence[str],
+) -> str | None:
+    """A key that the sweep does not vary and its values in a run and in the sweep, if they differ.
+
+    `tables`, `whole`: the scenarios of the run and of its sweep. `own`: as of `_other_point`.
+    """
+    varied = {key for values in points.values() for key in values} | set(own)
+    varied |= {k.rpartition(".")[0] for k in varied if k.rpartition(".")[2] in _FILL_OTHERS}
+    varied |= {"radio", "link"} if "ideal_network" in varied else set()
+    here, there = dict(leaves(whole)), dict(leaves(tables))
+    for key in here | there:
+        if here.get(key) == there.get(key) or key.partition(".")[0] in _NOT_OF_THE_WORLD:
+            continue
+        if here.get(key) in (None, "auto") and key != "changes":  # each run has found its own
+            continue
+        if not _meets(key, varied):
+            was, now = _cell_text(there.get(key)), _cell_text(here.get(key))
+            return f"{key} = {was}, and the sweep has {now}"
+    return None
+
+
+def _meets(key: str, others: Iterable[str]) -> bool:
+    """Return whether a key is one of others, or one of both stands inside the other."""
+    return any(f"{o}.".startswith(f"{key}.") or key.startswith(f"{o}.") for o in others)
+
+
+def _set_keys(whole: Mapping[str, Any]) -> dict[str, list[str]]:
     """Keys by the name of the algorithm that sets them: it has their values at every point."""
-    try:
-        entries = run_folder.scenario_tables(sweep).get("algorithm", [])
-    except ScenarioError:
-        return {}
-    tables = entries if isinstance(entries, list) else [entries]
-    own = {str(entry.get("name")): entry.get("set") for entry in tables}
+    own = {str(entry.get("name")): entry.get("set") for entry in _entries(whole)}
     return {n: [key for key, _ in leaves(s)] for n, s in own.items() if isinstance(s, Mapping)}
+
+
+def _entries(whole: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    entries = whole.get("algorithm", [])
+    return entries if isinstance(entries, list) else [entries]
 
 
 def _value_at(tables: Mapping[str, Any], key: str) -> Any:

@@ -1,12 +1,15 @@
 """All runs of a sweep are played, whatever becomes of those who play them."""
 
+import signal
+from contextlib import suppress
 from multiprocessing.connection import Pipe
 from pathlib import Path
 
 import pytest
 
 from netsim.campaign.grid import Job, Outcome, Point
-from netsim.campaign.pool import TRIES, Grid, Lost, Progress, Started, play_all
+from netsim.campaign.pool import TRIES, Grid, Lost, Progress, Started, play_all, stop_requests
+from netsim.engine.interruption import TERMINATED, Interrupted, asked_by_signals
 from netsim.scenario.draft import Draft
 
 
@@ -123,3 +126,27 @@ def test_a_job_and_its_outcome_survive_the_way_between_processes():
         for thing in (sent, outcome):
             here.send(thing)
             assert there.recv() == thing
+
+
+def test_a_sweep_in_one_process_hears_sigterm_during_a_run_and_between_two():
+    """Between two runs there is nobody else who sums up what the sweep has."""
+    with stop_requests(in_process=True):
+        with suppress(Interrupted), asked_by_signals() as during:
+            signal.raise_signal(signal.SIGTERM)
+            heard = during.signal  # the run ends at its next event
+        assert heard == signal.SIGTERM
+        with pytest.raises(Interrupted) as between:
+            signal.raise_signal(signal.SIGTERM)
+        assert between.value.exit_code == TERMINATED
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_a_sweep_in_one_process_leaves_a_signal_to_who_handles_it():
+    heard = []
+    signal.signal(signal.SIGTERM, lambda *_: heard.append(1))
+    try:
+        with stop_requests(in_process=True):
+            signal.raise_signal(signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    assert heard == [1]

@@ -1,7 +1,10 @@
 """Trials as Optuna decides on them, kept over interruptions."""
 
+import errno
+import json
 import math
 import sys
+from importlib import import_module
 
 import pytest
 
@@ -11,7 +14,7 @@ from netsim.campaign.grid import Outcome
 from netsim.campaign.play_job import Evaluation
 from netsim.campaign.sweep_results import best_trials
 from netsim.engine.runner import RunFailedError
-from netsim.errors import ScenarioError
+from netsim.errors import FolderError, ScenarioError
 from netsim.scenario import check
 from netsim.scenario.draft import Draft
 from netsim.scenario.kinds import kinds_of
@@ -196,6 +199,62 @@ def test_a_trial_that_fails_or_measures_nothing_has_no_score(begun, write_run, t
     assert [(t["state"], t["score"]) for t in sweep_results.read_trials(tmp_path)] == [
         ("failed", None)
     ] * 2
+
+
+def test_a_trial_whose_run_failed_is_played_again_with_its_values(begun, play, tmp_path):
+    found = begun(3, seeds=[0])
+    jobs = [found.next_job() for _ in range(3)]
+    for job in jobs:
+        found.ended(Outcome(job, problem="No space left on device"))
+    assert found.next_job() is None  # not by the same process
+    assert [t["state"] for t in sweep_results.read_trials(tmp_path)] == ["failed"] * 3
+    again = play(begun(3, seeds=[0]))
+    assert [(j.point, j.seed) for j in again] == [(j.point, j.seed) for j in jobs]
+    assert [t["state"] for t in sweep_results.read_trials(tmp_path)] == ["done"] * 3
+    assert begun(3, seeds=[0]).next_job() is None
+
+
+def test_a_line_that_does_not_fit_on_the_disk_leaves_the_journal_readable(
+    begun, play, tmp_path, monkeypatch
+):
+    found, journal = begun(3, seeds=[0]), tmp_path / search.JOURNAL
+    play(found, 1)
+    before = journal.read_bytes()
+
+    def half(_, logs):
+        with journal.open("ab") as file:
+            file.write(b'{"op_code": 4, "wor')
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    backend = import_module("optuna.storages.journal").JournalFileBackend
+    with monkeypatch.context() as full:
+        full.setattr(backend, "append_logs", half)
+        with pytest.raises(FolderError, match=r"search\.journal: can't be written: No space left"):
+            found.next_job()
+    assert journal.read_bytes() == before
+    play(found)  # as reports that are heard while the search ends
+    assert begun(3, seeds=[0]).next_job() is None
+
+
+@pytest.mark.parametrize("lost", ["journal", "journal and list", "half of it", "values"])
+def test_runs_of_trials_that_the_journal_does_not_have_are_refused(begun, play, tmp_path, lost):
+    play(begun(3, seeds=[0]))
+    journal, listed = tmp_path / search.JOURNAL, tmp_path / sweep_results.TRIALS
+    if "journal" in lost:
+        journal.unlink()
+    if "list" in lost:
+        listed.unlink()
+    if lost == "half of it":
+        lines = journal.read_bytes().splitlines(keepends=True)
+        journal.write_bytes(b"".join(lines[: len(lines) // 2]))
+    if lost == "values":
+        trials = json.loads(listed.read_text())
+        trials[1]["values"][RATE] *= 2
+        listed.write_text(json.dumps(trials))
+    there = sorted(tmp_path.iterdir())
+    with pytest.raises(ScenarioError, match=r"search\.journal: .* put it back"):
+        begun(3, seeds=[0])
+    assert sorted(tmp_path.iterdir()) == there
 
 
 def test_each_algorithm_at_each_point_of_a_grid_has_a_search_of_its_own(begun, play, tmp_path):

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 import netsim
-from netsim.campaign import sweep_folder, sweep_results
+from netsim.campaign import grid, sweep_folder, sweep_results
 from netsim.campaign.sweep_folder import arguments, define, definition
 from netsim.errors import FolderBusyError, RunWarning, ScenarioError
-from netsim.recording import folder_lock
-from netsim.scenario import check, from_dict
+from netsim.recording import checksums, folder_lock, run_mismatches
+from netsim.scenario import check, draft_of, from_dict, to_toml
 from netsim.scenario.draft import Draft
 from netsim.scenario.kinds import kinds_of
 from netsim.views.render.page import sweep_page
@@ -83,6 +83,43 @@ def test_other_options_and_files_are_refused_too(tmp_path):
     (tmp_path / "sweep.json").unlink()
     with pytest.raises(ScenarioError, match=r"sweep\.json is missing"):
         define(tmp_path, scenario, options)
+
+
+def test_tables_are_not_of_a_definition_that_was_edited(tmp_path):
+    """Its points and seeds would be fewer, or others, than those that were played."""
+    define(tmp_path, *said())
+    path = tmp_path / "scenario.toml"
+    text = path.read_text()
+    path.write_text(f"# a remark\n{text}".replace("jobs = 1", "jobs = 2"))
+    assert sweep_results.design_of(tmp_path).seeds == (0, 1)
+    path.write_text(text.replace("        8,", "        8, 16,"))
+    with pytest.raises(ScenarioError, match="has been edited since the sweep began"):
+        sweep_results.design_of(tmp_path)
+    (tmp_path / "sweep.json").unlink()
+    assert len(sweep_results.design_of(tmp_path).points) == 3
+
+
+@pytest.mark.parametrize(
+    "name", ["small_presets", "paper_l2c_search", "whatif_mac", "whatif_latency", "whatif_doppler"]
+)
+def test_no_run_of_a_shipped_sweep_is_taken_for_one_of_another(tmp_path, write_run, name):
+    draft = draft_of(name, (), kinds_of())
+    scenario = check(draft, kinds_of())
+    assert scenario.sweep is not None
+    (tmp_path / "scenario.toml").write_text(to_toml(scenario))
+    points = {point.label: point.values for point in grid.points(scenario.sweep)}
+    for label, values in points.items():
+        own = check(grid.at_point(draft, grid.Point(label, values)), kinds_of())
+        for entry in own.algorithm:
+            alone, run = own.of(entry), tmp_path / label / f"seed-{own.seed}" / entry.name
+            write_run(run, seed=own.seed)
+            (run / "scenario.toml").write_text(to_toml(alone, alone.entry(entry.name)))
+            digest = checksums.sha256(run / "scenario.toml")
+            known = {"sha256": {"scenario.toml": digest}}
+            (run / "checksums.json").write_text(json.dumps(known))
+    runs = sweep_folder.runs_with(tmp_path, "scenario.toml")
+    assert runs
+    assert run_mismatches.misplaced_in(tmp_path, runs, points) == []
 
 
 @pytest.mark.parametrize("is_said", [True, False])

@@ -364,3 +364,33 @@ def test_a_run_that_is_gone_is_missed(netsim, here, is_sweep, named):
     assert result.exit_code == 1
     (told,) = differing(result.stdout)
     assert ("loss=0.2, seed 0, local" if is_sweep else f"{gone}: missing") in told
+
+
+def test_of_a_sweep_what_its_runs_left_is_known_and_a_run_at_anothers_place_is_not(netsim, here):
+    """A run put aside whole, and one gone on with by `netsim resume POINT/seed-0`, have lists."""
+    scenario = "seed = 0\n[algorithm]\nkind = 'local'\nname = 'local'\n[link]\nloss = {loss}\n"
+    for loss in (0.1, 0.2):
+        run = here / f"top/loss={loss}/seed-0/local"
+        run.mkdir(parents=True)
+        for name, text in (
+            ("status", '{"state": "done"}'),
+            ("summary", "{}"),
+            ("environment", "{}"),
+        ):
+            (run / f"{name}.json").write_text(text)
+        (run / "scenario.toml").write_text(scenario.format(loss=loss))
+        checksums.write(run)
+    shutil.copytree(run, here / "top/loss=0.2/seed-0.unfinished-1/local")
+    checksums.write(here / "top/loss=0.1/seed-0")
+    table = "[sweep.over]\n'link.loss' = [0.1, 0.2]\n"
+    (here / "top/scenario.toml").write_text(scenario.format(loss=0.0) + table)
+    (here / "top/sweep.json").write_text("{}")
+    checksums.write(here / "top")
+    result = netsim("verify", "top", "--no-rerun")
+    assert result.exit_code == 0, result.output
+    shutil.rmtree(run)
+    shutil.copytree(here / "top/loss=0.1/seed-0/local", run)
+    result = netsim("verify", "top", "--no-rerun")
+    assert result.exit_code == 1
+    (told,) = differing(result.stdout)
+    assert told.startswith("loss=0.2/seed-0/local is a run of link.loss = 0.1, and is counted as")

@@ -9,6 +9,7 @@ import tomli_w
 
 from netsim.console.commands import plot
 from netsim.errors import ScenarioError
+from netsim.recording import checksums
 from netsim.recording.run_mismatches import changed_in
 from netsim.views import (
     Ask,
@@ -282,6 +283,50 @@ def test_a_key_that_an_algorithm_sets_tells_nothing_of_its_point(sweep, own):
     found = changed_in(sweep.folder, sorted(sweep.folder.glob("a/seed-*/*")), points)
     named = {line.partition(" is a run of ")[0].partition("/")[2][7:] for line in found}
     assert named == ({"dpsgd", "local"} if own == {"x": {}} else {"local"})
+
+
+@pytest.mark.parametrize(
+    ("there", "told"),
+    [
+        ({"x": {"y": 1, "z": 2.0}}, None),
+        ({"x": {"y": 1, "z": 5}}, "x.z = 5, and the sweep has 2"),
+        ({"x": {"y": 1, "z": 2}, "changes": [{"at_s": 3.0}]}, "changes = [{'at_s': 3.0}], and"),
+        ({"x": {"y": 1, "z": 2, "level": "message"}}, None),  # found by the run: it says "auto"
+        ({"x": {"y": 1, "z": 2}, "kinds": {"kind": "b", "b_s": 1}}, None),  # varied with its table
+        ({"x": {"y": 1, "z": 2}, "run": {"threads": 3}}, None),
+    ],
+)
+def test_a_run_that_was_played_with_another_scenario_than_its_sweep_is_told(sweep, there, told):
+    """As after `netsim resume RUN --with-changes`, or of a copy from another sweep."""
+    points = {"a": {"x.y": 1, "kinds.kind": "b"}, "b": {"x.y": 3, "kinds.kind": "a"}}
+    whole = {"x": {"y": 9, "z": 2, "level": "auto"}, "kinds": {"kind": "a", "a_s": 1}}
+    (sweep.folder / "scenario.toml").write_text(tomli_w.dumps(whole | {"run": {"threads": 1}}))
+    _of_value(sweep, "a", there)
+    found = changed_in(sweep.folder, sorted(sweep.folder.glob("a/seed-*/*")), points)
+    assert bool(found) == (told is not None)
+    assert all(f" was played with {told}" in line for line in found)
+
+
+def test_a_run_of_an_algorithm_that_the_sweep_does_not_have_is_told(sweep):
+    entries = [{"kind": "dpsgd", "name": "dpsgd"}]
+    (sweep.folder / "scenario.toml").write_text(tomli_w.dumps({"algorithm": entries}))
+    found = changed_in(sweep.folder, sorted(sweep.folder.glob("a/seed-0/*")), {"a": {}})
+    assert found == [
+        "a/seed-0/local is of no algorithm of this sweep, and is counted beside them: move it to "
+        "another folder"
+    ]
+
+
+def test_the_edited_scenario_of_a_run_is_told(sweep):
+    run = sweep.folder / "a" / "seed-0" / "local"
+    _of_value(sweep, "a", {})
+    files = [path for path in run.rglob("*") if path.is_file()]
+    sums = {path.relative_to(run).as_posix(): checksums.sha256(path) for path in files}
+    (run / "checksums.json").write_text(json.dumps({"sha256": sums}))
+    assert not changed_in(sweep.folder, [run], {"a": {"x.y": 1}})
+    _of_value(sweep, "a", {"x": {"y": 1}})
+    found = changed_in(sweep.folder, [run], {"a": {"x.y": 1}})
+    assert "scenario.toml: is not what the run has written" in found[0]
 
 
 def test_an_algorithm_of_which_no_run_has_ended_is_named(sweep):
