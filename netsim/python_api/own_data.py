@@ -39,6 +39,17 @@ class Rows(NamedTuple):
     """(n,) int64. Number of the user that each sample is of."""
 
 
+class Part(NamedTuple):
+    """Training or test samples as they were read."""
+
+    x: NDArray[Any]
+    y: NDArray[Any]
+    users: NDArray[Any] | None
+    remarks: list[str]
+    given: np.dtype[Any]
+    """Type of the inputs as they were given."""
+
+
 class OwnData(DataSet):
     """Samples that were given as Python objects.
 
@@ -128,8 +139,14 @@ def data_kind(data: Any, name: str) -> type[OwnData]:
     made: type[OwnData] = create_model(name, __base__=OwnData, kind=kind)
     made.train_rows, made.test_rows = found[0], found[1] if apart else None
     made.sha256 = _digest(found)
-    made.remarks = list(dict.fromkeys(text for *_, remarks in read for text in remarks))
+    made.remarks = list(dict.fromkeys(text for part in read for text in part.remarks))
     if apart:
+        kinds = [str(one.given) for one in read]
+        if kinds[0] != kinds[1] and "uint8" in kinds:
+            raise DataError(
+                f'[data] kind = "{name}": training inputs are of type {kinds[0]}, test inputs of '
+                f"type {kinds[1]}, and bytes of pixels stay from 0 to 255; convert both alike"
+            )
         for what, one, other in (
             ("inputs", found[0].x, found[1].x),
             ("targets", found[0].y, found[1].y),
@@ -159,9 +176,7 @@ def _is_set(part: Any) -> bool:
     return isinstance(part, Dataset) or (isinstance(part, list | tuple) and len(part) in (2, 3))
 
 
-def _rows(
-    part: Any, name: str
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None, list[str]]:
+def _rows(part: Any, name: str) -> Part:
     """Inputs, targets and users of one part, and remarks."""
     where = f'[data] kind = "{name}"'
     if isinstance(part, TensorDataset):
@@ -192,7 +207,8 @@ def _rows(
     remarks = [*_rounding("inputs", x), *(_rounding("targets", y) if y.dtype.kind == "f" else ())]
     # A copy: what becomes of the caller's arrays changes no scenario.
     inputs = np.array(x, dtype=np.int64 if is_whole else np.float32, order="C")
-    return inputs, y.astype(np.int64 if y.dtype.kind in "biu" else np.float64), users, remarks
+    targets = y.astype(np.int64 if y.dtype.kind in "biu" else np.float64)
+    return Part(inputs, targets, users, remarks, x.dtype)
 
 
 def _rounding(what: str, values: NDArray[Any]) -> list[str]:
@@ -252,15 +268,16 @@ def _require_same_again(data: Any, items: Sequence[Any], where: str) -> None:
                 )
 
 
-def _numbered(parts: list[Any], name: str) -> list[Rows]:
+def _numbered(parts: list[Part], name: str) -> list[Rows]:
     """Parts whose users have numbers, the same in training and test samples."""
-    given = [users for _, _, users, _ in parts if users is not None]
+    given = [part.users for part in parts if part.users is not None]
     if not given:
-        return [Rows(x, y, None) for x, y, _, _ in parts]
+        return [Rows(part.x, part.y, None) for part in parts]
     if len(given) < len(parts):
         raise DataError(f'[data] kind = "{name}": say users of test samples, too, or of none')
     known = np.unique(np.concatenate(given))
-    return [Rows(x, y, np.searchsorted(known, users).astype(np.int64)) for x, y, users, _ in parts]
+    numbers = [np.searchsorted(known, users).astype(np.int64) for users in given]
+    return [Rows(part.x, part.y, of) for part, of in zip(parts, numbers, strict=True)]
 
 
 def _array(value: Any) -> NDArray[Any]:

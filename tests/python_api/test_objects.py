@@ -670,3 +670,57 @@ def test_a_model_whose_rows_depend_on_their_number_is_refused(small):
 def test_what_is_no_graph_is_told(small, graph):
     with pytest.raises(netsim.ScenarioError, match=r"\[topology\]"):
         small.replace(topology=graph)
+
+
+PIXELS = np.random.default_rng(0).integers(0, 256, (40, 8, 8)).astype(np.uint8)
+CLASSES = np.arange(40) % 10
+
+
+class Pictures(Dataset):
+    """Bytes, or what `ToTensor` makes of them."""
+
+    def __init__(self, scaled):
+        self.scaled = scaled
+
+    def __len__(self):
+        return len(PIXELS)
+
+    def __getitem__(self, i):
+        return (torch.from_numpy(PIXELS[i]) / 255 if self.scaled else PIXELS[i]), CLASSES[i]
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "is_fit"),
+    [
+        ((PIXELS, CLASSES), (PIXELS / 255, CLASSES), False),
+        ((PIXELS / 255, CLASSES), (torch.from_numpy(PIXELS), CLASSES), False),
+        (Pictures(True), Pictures(False), False),
+        ((PIXELS, CLASSES), Pictures(True), False),
+        ((PIXELS, CLASSES), Pictures(False), True),
+        ((PIXELS.astype(np.float32), CLASSES), (PIXELS.astype(float), CLASSES), True),
+    ],
+)
+def test_pixels_of_another_scale_in_one_part_are_refused(small, train, test, is_fit):
+    if is_fit:
+        small.replace(data=(train, test))
+        return
+    with pytest.raises(netsim.ScenarioError, match=r"uint8.*convert both alike"):
+        small.replace(data=(train, test))
+
+
+@pytest.mark.parametrize(("copied", "is_told"), [(40, True), (10, True), (9, False), (0, False)])
+def test_test_samples_that_are_training_samples_are_remarked_on(small, copied, is_told):
+    other = np.random.default_rng(1).normal(size=(40, 8, 8))
+    other[:copied] = PIXELS[:copied]
+    data = ((PIXELS.astype(float), CLASSES), (other, CLASSES))
+    few = {"data__partition__train_samples": 4, "data__partition__test_samples": 4}
+    built = world.build(small.replace(data=data, **few).tables)
+    told = [text for text in remarks(built) if "twice" in text]
+    assert told == (
+        [
+            f"[data]: {copied} of 40 test samples are among the training samples, with the same "
+            "inputs and target: are files or rows there twice?"
+        ]
+        if is_told
+        else []
+    )
