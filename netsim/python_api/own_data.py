@@ -1,7 +1,7 @@
 """Data of the user's own: arrays, or torch data sets, as a kind of data set."""
 
 import hashlib
-from collections.abc import Sequence, Sized
+from collections.abc import Mapping, Sequence, Sized
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, cast
 
@@ -13,7 +13,7 @@ from pydantic import Field, create_model
 from torch.utils.data import Dataset, IterableDataset, TensorDataset
 
 from netsim.data.columns import LARGEST, in_float32
-from netsim.data.inspection import ColumnUse
+from netsim.data.inspection import ColumnUse, numbers_rows
 from netsim.data.sets import DataSet, Outline, Samples
 from netsim.data.split import hold_out
 from netsim.errors import DataError, one_line
@@ -26,6 +26,8 @@ _COARSE = 0.01
 """Rounding, as a share of what a column spans, that is worth a word."""
 _TOLD = 3
 """So many columns are named."""
+_MOST_COLUMNS = 1000
+"""Inputs of more columns are signals or pixels."""
 
 
 class Rows(NamedTuple):
@@ -48,6 +50,8 @@ class Part(NamedTuple):
     remarks: list[str]
     given: np.dtype[Any]
     """Type of the inputs as they were given."""
+    columns: tuple[str, ...]
+    """Names of the columns of a DataFrame."""
 
 
 class OwnData(DataSet):
@@ -141,6 +145,12 @@ def data_kind(data: Any, name: str) -> type[OwnData]:
     made.sha256 = _digest(found)
     made.remarks = list(dict.fromkeys(text for part in read for text in part.remarks))
     if apart:
+        names = [one.columns for one in read]
+        if names[0] != names[1] and sorted(names[0]) == sorted(names[1]):
+            raise DataError(
+                f'[data] kind = "{name}": training and test inputs have their columns in another '
+                "order; give test[train.columns]"
+            )
         kinds = [str(one.given) for one in read]
         if kinds[0] != kinds[1] and "uint8" in kinds:
             raise DataError(
@@ -189,6 +199,7 @@ def _rows(part: Any, name: str) -> Part:
             "of these, (train, test)"
         )
     given = dict(zip(("inputs", "targets", "users"), part, strict=False))
+    _require_one_index(given, where)
     for what, values in given.items():
         _require_dense(values, what, where)
         _require_one_shape(values, what, where)
@@ -208,7 +219,38 @@ def _rows(part: Any, name: str) -> Part:
     # A copy: what becomes of the caller's arrays changes no scenario.
     inputs = np.array(x, dtype=np.int64 if is_whole else np.float32, order="C")
     targets = y.astype(np.int64 if y.dtype.kind in "biu" else np.float64)
-    return Part(inputs, targets, users, remarks, x.dtype)
+    names = tuple(map(str, getattr(part[0], "columns", ())))
+    return Part(inputs, targets, users, [*remarks, *_telling(x, y)], x.dtype, names)
+
+
+def _require_one_index(given: Mapping[str, Any], where: str) -> None:
+    """Refuse a DataFrame and Series of the same rows in another order: they go by their places."""
+    found = [(what, getattr(values, "index", None)) for what, values in given.items()]
+    known = [
+        (what, list(index))
+        for what, index in found
+        if index is not None and hasattr(index, "equals")
+    ]
+    for what, index in known[1:]:
+        first = known[0][1]
+        if index != first and len(index) == len(first) and set(index) == set(first):
+            raise DataError(
+                f"{where}: {known[0][0]} and {what} have the same index in another order, and rows "
+                f"go by their places here; give {what}.loc[{known[0][0]}.index]"
+            )
+
+
+def _telling(x: NDArray[Any], y: NDArray[Any]) -> list[str]:
+    """Remarks on columns that number the rows or are the target, which a model need only read."""
+    if x.ndim != 2 or y.ndim != 1 or x.shape[1] > _MOST_COLUMNS:
+        return []
+    found = []
+    for k, values in enumerate(x.T):
+        if numbers_rows(values, [len(values)]):
+            found.append(f"inputs[:, {k}] number the rows: an index tells the class of sorted rows")
+        elif np.ptp(values) and np.array_equal(values, y):
+            found.append(f"inputs[:, {k}] are the targets")
+    return found
 
 
 def _rounding(what: str, values: NDArray[Any]) -> list[str]:

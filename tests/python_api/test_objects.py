@@ -8,6 +8,7 @@ from typing import Literal
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from torch import nn
@@ -724,3 +725,44 @@ def test_test_samples_that_are_training_samples_are_remarked_on(small, copied, i
         if is_told
         else []
     )
+
+
+FRAME = pd.DataFrame(np.random.default_rng(2).normal(size=(60, 4)), columns=list("abcd"))
+OF_FRAME = pd.Series(np.arange(60) % 3)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ((FRAME.sample(frac=1, random_state=0), OF_FRAME), r"targets\.loc\[inputs\.index\]"),
+        ((FRAME, OF_FRAME.sample(frac=1, random_state=0)), r"targets\.loc\[inputs\.index\]"),
+        ((FRAME, OF_FRAME, OF_FRAME[::-1]), r"users\.loc\[inputs\.index\]"),
+        (((FRAME, OF_FRAME), (FRAME[["b", "a", "c", "d"]], OF_FRAME)), r"test\[train\.columns\]"),
+        ((FRAME[::-1], OF_FRAME[::-1]), None),
+        ((FRAME[10:].reset_index(), OF_FRAME[10:]), None),
+        ((FRAME.to_numpy(), OF_FRAME[::-1]), None),
+        (((FRAME, OF_FRAME), (FRAME[:20], OF_FRAME[:20])), None),
+    ],
+)
+def test_frames_whose_rows_or_columns_go_by_another_order_are_refused(small, data, said):
+    if said is None:
+        small.replace(data=data)
+        return
+    with pytest.raises(netsim.ScenarioError, match=said):
+        small.replace(data=data)
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        (np.arange(60), ["inputs[:, 4] number the rows"]),
+        (np.random.default_rng(0).permutation(60) + 7.0, ["inputs[:, 4] number the rows"]),
+        (OF_FRAME, ["inputs[:, 4] are the targets"]),
+        (np.ones(60), []),
+        (np.arange(60) // 2, []),
+    ],
+)
+def test_columns_of_arrays_that_tell_the_target_are_remarked_on(small, column, said):
+    data = (np.column_stack([FRAME, column]), OF_FRAME)
+    kind = small.replace(data=data).data.__class__
+    assert [text.partition(": an")[0] for text in kind.remarks] == said
