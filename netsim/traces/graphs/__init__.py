@@ -117,6 +117,16 @@ class Graph:
         ]
 
 
+def truth_or_number(cell: str) -> float | None:
+    """The number of a cell of a matrix, 1 and 0 for true and false; None if it is neither.
+
+    Parameters
+    ----------
+    cell : str
+    """
+    return {"true": 1.0, "false": 0.0}.get(cell.lower(), parse_number(cell))
+
+
 def by_name(
     text: Text, found: Iterable[tuple[str, str]], what: str, line: int | None
 ) -> dict[str, str]:

@@ -184,7 +184,7 @@ def test_places_of_routers_by_their_usual_names(names, tmp_path):
     ],
 )  # fmt: skip
 def test_lines_that_take_the_rest_of_them_for_granted_are_told(content, fields, said, tmp_path):
-    """Where some lines state a rate or latency and others don't, the others are told of."""
+    """The lines without a rate or latency, where others state one, are told."""
     with remarks.collect_remarks() as notes:
         lines_of(write(tmp_path, content), **fields)
     found = [text for text in notes.said if "state no" in text]
