@@ -19,6 +19,7 @@ from netsim.backends.sharing import Sharing
 from netsim.learning.architecture import DROPOUT, Architecture
 from netsim.learning.global_draws import generator, mask_seed
 from netsim.learning.jobs import BatchKey, Job
+from netsim.learning.module_copies import left_behind
 from netsim.learning.shards import Batch, Shards
 from netsim.rng import Streams
 
@@ -183,7 +184,9 @@ def _can_be_copied(architecture: Architecture) -> bool:
         if isinstance(layer, _DRAWS) and (type(layer) is not nn.Dropout or layer.inplace):
             return False
     try:
-        copy.deepcopy(architecture.module)
+        copied = copy.deepcopy(architecture.module)
+        if left_behind(architecture.module, copied) is not None:
+            return False
     except Exception:  # whatever a module of the user's may raise
         return False
     return architecture.device.type == "cpu"

@@ -200,8 +200,11 @@ def read_parts(files: Sequence[Path]) -> list[pa.Table]:
                 f'"{one_line(doubled)}"; give each column a name of its own'
                 " (where line 1 holds values, put a line of names before it)"
             )
-        if table.column_names != tables[0].column_names:
-            raise DataError(f"{file}: its columns differ from those of {files[0].name}")
+        if sorted(table.column_names) != sorted(tables[0].column_names):
+            raise DataError(
+                f"{file}: its columns differ from those of {files[0].name}: "
+                + one_line(", ".join(sorted({*table.column_names} ^ {*tables[0].column_names})))
+            )
         for one in table.schema:
             first = tables[0].schema.field(one.name)
             if pa.types.is_string(one.type) != pa.types.is_string(first.type) and not (
@@ -211,7 +214,7 @@ def read_parts(files: Sequence[Path]) -> list[pa.Table]:
                     f'{file}: column "{one_line(one.name)}" is of type {one.type}, in '
                     f"{files[0].name} of type {first.type}; write it alike in all files"
                 )
-    return tables
+    return [table.select(tables[0].column_names) for table in tables]
 
 
 def _require_texts(table: pa.Table) -> None:

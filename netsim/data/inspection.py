@@ -63,6 +63,8 @@ _TELLS_FROM = 50
 """In fewer rows than this a column may go with the classes by chance."""
 _ROWS_OF_A_CLASS = 10
 """With fewer rows a class a column may have one value in all rows of each class by chance."""
+_SAME = 1e-12
+"""Largest difference of a correlation from 1 at which a column is the target in another unit."""
 _COARSE = 0.01
 """Error of rounding that is remarked on, in parts of what a column spans."""
 
@@ -405,6 +407,8 @@ def default_inputs(
             )
         )
     for name in found:
+        if _is_line(np.asarray(table.column(name).to_numpy()), y):
+            use.remarks.append(f'column "{name}" is the target but for a factor and an offset')
         _remark_on_constant(name, len(table.column(name).slice(0, trained).unique()), use)
     return tuple(found)
 
@@ -491,7 +495,18 @@ def _exclusion_reason(
         is_many = len(values) >= _ROWS_OF_A_CLASS * classes
         if pairs == classes > 1 and len(different) > 1 and (len(different) == pairs or is_many):
             return "tells the target, one value a class; name the inputs by input to use it"
+    if y.ndim == 1 and y.dtype.kind == "f" and np.array_equal(values, y):
+        return "is the target once more; name the inputs by input to use it"
     return None
+
+
+def _is_line(values: NDArray[Any], y: NDArray[Any]) -> bool:
+    """Return whether numbers are a target's, but for a factor and an offset."""
+    if y.dtype.kind != "f" or y.ndim != 1 or values.dtype.kind not in "iuf":
+        return False
+    a, b = (one - one.mean() for one in (values.astype(np.float64), y))
+    sizes = np.linalg.norm(a) * np.linalg.norm(b)
+    return bool(sizes > 0 and sizes < np.inf and abs(a @ b) > (1 - _SAME) * sizes)
 
 
 def remark_on_rounding(name: str, values: NDArray[Any], scale: str, use: ColumnUse) -> None:

@@ -29,8 +29,9 @@ PROBES = (1e30, -1e30, math.nan)
 """Values that are written over real numbers which passes change, to find out whether they read
 them."""
 
-_OF_TORCH = {"training", *vars(nn.Module())}
-"""Attributes of every module."""
+_HOOKS = {key for key in vars(nn.Module()) if key.endswith("_hooks")}
+_OF_TORCH = {"training", *vars(nn.Module())} - _HOOKS
+"""Attributes of every module that hold nothing of a user's, or are looked at elsewhere."""
 
 _FEW = 1000
 """A container of more entries is a store of something, and is not looked at."""
@@ -70,6 +71,31 @@ def hidden_reals(module: nn.Module) -> dict[str, torch.Tensor]:
     places = {t.untyped_storage().data_ptr() for t in own}
     found = _found_in(module).reals.items()
     return {n: t for n, t in found if t.untyped_storage().data_ptr() not in places}
+
+
+def aliases_of(module: nn.Module) -> dict[str, torch.Tensor]:
+    """Tensors that a module's passes can reach and that have memory of its parameters, by name.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+    """
+    places = {t.untyped_storage().data_ptr() for t in module.parameters()}
+    found = _found_in(module).reals.items()
+    return {n: t for n, t in found if t.untyped_storage().data_ptr() in places}
+
+
+def reached_parts(module: nn.Module) -> list[tuple[str, nn.Module | torch.Tensor]]:
+    """Tensors and modules that a module's functions and attributes reach, by name.
+
+    Its own parameters, buffers and submodules are left out, unless a function reaches them.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+    """
+    found = _found_in(module)
+    return [*found.parts, *found.reals.items()]
 
 
 @contextmanager
@@ -170,7 +196,7 @@ def _kept(
     """Those of changed names that are not of an attribute which each call sets anew."""
     for path, part in module.named_modules() if changed else ():
         attributes = vars(part)
-        for key in [key for key in attributes if key not in _OF_TORCH]:
+        for key in [key for key in attributes if key not in _OF_TORCH | _HOOKS]:
             root = f"{path}.{key}" if path else key
             own = [n for n in changed if n == root or n.startswith((f"{root}.", f"{root}["))]
             if own and _is_set_anew(module, attributes, key, own, again):
@@ -243,6 +269,7 @@ class _StateValues:
     def __init__(self) -> None:
         self.values: dict[str, object] = {}
         self.reals: dict[str, torch.Tensor] = {}
+        self.parts: list[tuple[str, nn.Module | nn.Parameter]] = []
         self._seen: dict[int, Any] = {}  # kept, so that no other object gets one's place
 
     def collect(self, name: str, value: Any, depth: int = _DEEP) -> None:
@@ -250,6 +277,8 @@ class _StateValues:
         if isinstance(value, bool | int | float | complex | str | bytes):
             self.values[name] = value
             return
+        if isinstance(value, nn.Module | nn.Parameter):
+            self.parts.append((name, value))
         known = value is None or isinstance(value, nn.Module | type | types.ModuleType)
         if known or not depth or id(value) in self._seen:
             return

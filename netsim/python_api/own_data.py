@@ -1,7 +1,7 @@
 """Data of the user's own: arrays, or torch data sets, as a kind of data set."""
 
 import hashlib
-from collections.abc import Sequence, Sized
+from collections.abc import Mapping, Sequence, Sized
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, cast
 
@@ -13,7 +13,7 @@ from pydantic import Field, create_model
 from torch.utils.data import Dataset, IterableDataset, TensorDataset
 
 from netsim.data.columns import LARGEST, in_float32
-from netsim.data.inspection import ColumnUse
+from netsim.data.inspection import ColumnUse, numbers_rows
 from netsim.data.sets import DataSet, Outline, Samples
 from netsim.data.split import hold_out
 from netsim.errors import DataError, one_line
@@ -26,6 +26,8 @@ _COARSE = 0.01
 """Rounding, as a share of what a column spans, that is worth a word."""
 _TOLD = 3
 """So many columns are named."""
+_MOST_COLUMNS = 1000
+"""Inputs of more columns are signals or pixels."""
 
 
 class Rows(NamedTuple):
@@ -37,6 +39,19 @@ class Rows(NamedTuple):
     """(n, ...) int64 or float64. Class numbers, or numbers to predict."""
     users: NDArray[np.int64] | None
     """(n,) int64. Number of the user that each sample is of."""
+
+
+class Part(NamedTuple):
+    """Training or test samples as they were read."""
+
+    x: NDArray[Any]
+    y: NDArray[Any]
+    users: NDArray[Any] | None
+    remarks: list[str]
+    given: np.dtype[Any]
+    """Type of the inputs as they were given."""
+    columns: tuple[str, ...]
+    """Names of the columns of a DataFrame."""
 
 
 class OwnData(DataSet):
@@ -128,8 +143,20 @@ def data_kind(data: Any, name: str) -> type[OwnData]:
     made: type[OwnData] = create_model(name, __base__=OwnData, kind=kind)
     made.train_rows, made.test_rows = found[0], found[1] if apart else None
     made.sha256 = _digest(found)
-    made.remarks = list(dict.fromkeys(text for *_, remarks in read for text in remarks))
+    made.remarks = list(dict.fromkeys(text for part in read for text in part.remarks))
     if apart:
+        names = [one.columns for one in read]
+        if names[0] != names[1] and sorted(names[0]) == sorted(names[1]):
+            raise DataError(
+                f'[data] kind = "{name}": training and test inputs have their columns in another '
+                "order; give test[train.columns]"
+            )
+        kinds = [str(one.given) for one in read]
+        if kinds[0] != kinds[1] and "uint8" in kinds:
+            raise DataError(
+                f'[data] kind = "{name}": training inputs are of type {kinds[0]}, test inputs of '
+                f"type {kinds[1]}, and bytes of pixels stay from 0 to 255; convert both alike"
+            )
         for what, one, other in (
             ("inputs", found[0].x, found[1].x),
             ("targets", found[0].y, found[1].y),
@@ -159,9 +186,7 @@ def _is_set(part: Any) -> bool:
     return isinstance(part, Dataset) or (isinstance(part, list | tuple) and len(part) in (2, 3))
 
 
-def _rows(
-    part: Any, name: str
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None, list[str]]:
+def _rows(part: Any, name: str) -> Part:
     """Inputs, targets and users of one part, and remarks."""
     where = f'[data] kind = "{name}"'
     if isinstance(part, TensorDataset):
@@ -174,6 +199,7 @@ def _rows(
             "of these, (train, test)"
         )
     given = dict(zip(("inputs", "targets", "users"), part, strict=False))
+    _require_one_index(given, where)
     for what, values in given.items():
         _require_dense(values, what, where)
         _require_one_shape(values, what, where)
@@ -192,7 +218,39 @@ def _rows(
     remarks = [*_rounding("inputs", x), *(_rounding("targets", y) if y.dtype.kind == "f" else ())]
     # A copy: what becomes of the caller's arrays changes no scenario.
     inputs = np.array(x, dtype=np.int64 if is_whole else np.float32, order="C")
-    return inputs, y.astype(np.int64 if y.dtype.kind in "biu" else np.float64), users, remarks
+    targets = y.astype(np.int64 if y.dtype.kind in "biu" else np.float64)
+    names = tuple(map(str, getattr(part[0], "columns", ())))
+    return Part(inputs, targets, users, [*remarks, *_telling(x, y)], x.dtype, names)
+
+
+def _require_one_index(given: Mapping[str, Any], where: str) -> None:
+    """Refuse a DataFrame and Series of the same rows in another order: they go by their places."""
+    found = [(what, getattr(values, "index", None)) for what, values in given.items()]
+    known = [
+        (what, list(index))
+        for what, index in found
+        if index is not None and hasattr(index, "equals")
+    ]
+    for what, index in known[1:]:
+        first = known[0][1]
+        if index != first and len(index) == len(first) and set(index) == set(first):
+            raise DataError(
+                f"{where}: {known[0][0]} and {what} have the same index in another order, and rows "
+                f"go by their places here; give {what}.loc[{known[0][0]}.index]"
+            )
+
+
+def _telling(x: NDArray[Any], y: NDArray[Any]) -> list[str]:
+    """Remarks on columns that number the rows or are the target, which a model need only read."""
+    if x.ndim != 2 or y.ndim != 1 or x.shape[1] > _MOST_COLUMNS:
+        return []
+    found = []
+    for k, values in enumerate(x.T):
+        if numbers_rows(values, [len(values)]):
+            found.append(f"inputs[:, {k}] number the rows: an index tells the class of sorted rows")
+        elif np.ptp(values) and np.array_equal(values, y):
+            found.append(f"inputs[:, {k}] are the targets")
+    return found
 
 
 def _rounding(what: str, values: NDArray[Any]) -> list[str]:
@@ -252,15 +310,16 @@ def _require_same_again(data: Any, items: Sequence[Any], where: str) -> None:
                 )
 
 
-def _numbered(parts: list[Any], name: str) -> list[Rows]:
+def _numbered(parts: list[Part], name: str) -> list[Rows]:
     """Parts whose users have numbers, the same in training and test samples."""
-    given = [users for _, _, users, _ in parts if users is not None]
+    given = [part.users for part in parts if part.users is not None]
     if not given:
-        return [Rows(x, y, None) for x, y, _, _ in parts]
+        return [Rows(part.x, part.y, None) for part in parts]
     if len(given) < len(parts):
         raise DataError(f'[data] kind = "{name}": say users of test samples, too, or of none')
     known = np.unique(np.concatenate(given))
-    return [Rows(x, y, np.searchsorted(known, users).astype(np.int64)) for x, y, users, _ in parts]
+    numbers = [np.searchsorted(known, users).astype(np.int64) for users in given]
+    return [Rows(part.x, part.y, of) for part, of in zip(parts, numbers, strict=True)]
 
 
 def _array(value: Any) -> NDArray[Any]:

@@ -10,6 +10,7 @@ from pydantic import create_model
 from torch import nn
 
 from netsim.errors import ScenarioError, one_line
+from netsim.learning.module_copies import left_behind, shared_memory
 from netsim.models import ModelKind, Network
 from netsim.models._head import name_head, without_head
 
@@ -108,11 +109,17 @@ def _copies(model: nn.Module, name: str) -> Callable[[], nn.Module]:
     for key, parameter in model.named_parameters():
         if parameter._backward_hooks or getattr(parameter, "_post_accumulate_grad_hooks", None):
             raise ScenarioError(f"{where}: {key} has a hook, which copies of it lose; {remedy}")
+    shared = shared_memory(model)
+    if shared is not None:
+        raise ScenarioError(f"{where}: {shared}")
     try:
         first = copy.deepcopy(model)  # later training of the module changes no scenario
     except Exception as error:  # whatever a copy may raise
         said = one_line(str(error).partition("\n")[0])
         raise ScenarioError(f"{where}: can't be copied ({said}); {remedy}") from error
+    left = left_behind(model, first)
+    if left is not None:
+        raise ScenarioError(f"{where}: {left}; {remedy}")
     return lambda: copy.deepcopy(first)
 
 

@@ -86,6 +86,26 @@ def require_known(text: Text, numbers: Sequence[int], nodes: int) -> None:
         left_aside(text, "nodes", beyond)
 
 
+def note_absent(where: str, absent: Sequence[int], nodes: int, instead: str) -> None:
+    """Note nodes of which a file says nothing.
+
+    Parameters
+    ----------
+    where : str
+        The file.
+    absent : sequence of int
+    nodes : int
+        How many it is read for.
+    instead : str
+        What these do: words after "they".
+    """
+    if absent:
+        first = ", ".join(map(str, absent[:5])) + (", ..." if len(absent) > 5 else "")
+        note_remark(
+            f"{where}: says of {len(absent):,} of {nodes:,} nodes ({first}) nothing; they {instead}"
+        )
+
+
 def left_aside(text: Text, what: str, names: Sequence[str]) -> None:
     """Note that something of a file is not played.
 

@@ -16,6 +16,7 @@ from netsim.learning.architecture import (
 )
 from netsim.learning.global_draws import ALONE, seeded
 from netsim.learning.model_probe import probe
+from netsim.learning.module_copies import shared_memory
 from netsim.learning.structure import require_real
 from netsim.learning.tasks import Examples
 from netsim.learning.whole_numbers import whole_buffers
@@ -233,6 +234,9 @@ def initial_models(
         where, module = _model_label(kind), make_model(which)
         name = type(kind).__name__
         require_real(where, module, dtype)
+        shared = shared_memory(module)
+        if shared is not None:
+            raise ScenarioError(f"{where}: {shared}")
         kind.require_inputs(examples.x, examples.num_outputs)
         traits = _probe_model(where, module, examples)._replace(
             look_seed=streams.key("look", which) & 0x7FFFFFFFFFFFFFFF

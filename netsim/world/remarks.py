@@ -23,6 +23,8 @@ Range = tuple[float, float]
 
 _NAMED = 5
 """So many classes are named."""
+_TWICE, _TWICE_FROM = 0.1, 10
+"""Share and number of test samples that are training samples, too, which are remarked on."""
 _LOOKED_AT = 200
 """So many senders are looked at."""
 
@@ -46,6 +48,7 @@ def remarks(world: World) -> list[str]:
         *world.notes.remarks(world.scenario.horizon_s),
         *(f"[data] {text}" for text in (columns.sentences() if columns else ())),
         *_of_classes(world),
+        *_of_rows_twice(world),
         *_of_initial_models(world),
     ]
     return list(dict.fromkeys(map(one_line, found)))
@@ -66,12 +69,37 @@ def _of_initial_models(world: World) -> list[str]:
     ]
 
 
+def _is_known_set(world: World) -> bool:
+    """Return whether the data are a set that ships, in which what is odd is no slip."""
+    is_shipped = type(world.scenario.data).__module__.startswith("netsim.data.sets.")
+    return is_shipped and world.samples.columns is None
+
+
+def _of_rows_twice(world: World) -> list[str]:
+    """Warn of test samples that are training samples, too: a model need only remember them."""
+    samples = world.samples
+    if _is_known_set(world) or not len(samples.test):
+        return []
+    x, y = samples.x.reshape(len(samples.x), -1), samples.y.reshape(len(samples.y), -1)
+    trained, tested = (
+        [hash(x[row].tobytes() + y[row].tobytes()) for row in rows]
+        for rows in (samples.train, samples.test)
+    )
+    known = set(trained)
+    twice = sum(one in known for one in tested)
+    if twice < max(_TWICE_FROM, _TWICE * len(tested)):
+        return []
+    return [
+        f"[data]: {twice:,} of {len(tested):,} test samples are among the training samples, with "
+        "the same inputs and target: are files or rows there twice?"
+    ]
+
+
 def _of_classes(world: World) -> list[str]:
     """Warn of classes that no training sample has: outputs of a model that learn nothing."""
     samples = world.samples
-    is_shipped = type(world.scenario.data).__module__.startswith("netsim.data.sets.")
-    if is_shipped and samples.columns is None:
-        return []  # rare classes of a known set are no slip
+    if _is_known_set(world):
+        return []
     if not world.shards.task.has_classes or samples.y.ndim != 1:
         return []
     trained, tested = (

@@ -121,3 +121,21 @@ def test_what_threads_have_no_form_of_stays_with_one(build, play, at_work, make)
     one, two = (play(built, trains, "sequential", threads=n) for n in (1, 2))
     assert not at_work
     assert all(torch.equal(two.values[key], value) for key, value in one.values.items())
+
+
+def hooked():
+    """A layer that takes another one's outputs, too: copies of the module keep the first one's."""
+    net = Net()
+    net.first.register_forward_hook(lambda layer, given, out: out + torch.tanh(net.twice(out)))
+    return net
+
+
+def test_a_module_whose_copies_are_not_its_own_stays_with_one_thread(build, play, at_work):
+    def trains(node, keep):
+        keep("end", (yield node.train(node.initial(), steps=2)).theta)
+
+    built = build(hooked(), training={"dtype": "float32"})
+    one, two = (play(built, trains, "sequential", threads=n) for n in (1, 2))
+    assert not at_work
+    assert one.values
+    assert all(torch.equal(two.values[key], value) for key, value in one.values.items())

@@ -233,7 +233,7 @@ class ListedAgain(Two):
         return self.all[-1](x)
 
 
-@animal(refused="otherwise here than in a PyTorch loop")
+@animal(refused="have their memory in common")
 class OneMemory(Two):
     """Two parameters, one memory: what one learns the other has."""
 
@@ -243,6 +243,20 @@ class OneMemory(Two):
 
     def middle(self, h):
         return torch.tanh(self.d(torch.tanh(self.b(h))))
+
+
+@animal()
+class CapturedByAHook(Two):
+    """A hook that goes by another layer: a copy of the module would go by the first one's."""
+
+    def odd(self):
+        self.a.register_forward_hook(lambda layer, given, out: out + torch.tanh(self.b(out)))
+
+
+@animal()
+class CapturedByAForward(Two):
+    def odd(self):
+        self.b.forward = lambda h: F.linear(h, self.b.weight) * self.b.bias
 
 
 # -- frozen parameters -----------------------------------------------------------------------------

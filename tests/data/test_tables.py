@@ -231,3 +231,77 @@ def test_a_user_that_is_written_in_two_ways_is_not_made_one(tmp_path):
             continue
         with pytest.raises(DataError, match=told):
             TableFiles(target="y", user="u").load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("files", "keys", "rows"),
+    [
+        (("mine.csv", "test.csv"), {}, 12),
+        (("mine.csv", "held.csv"), {"test": "held.csv"}, 12),
+        (("mine.csv", "train.csv", "test.csv"), {}, 12),
+        (("test.csv",), {"train": "test.csv", "test_fraction": 0.5}, 6),
+        (("contest.csv", "devices.csv", "latest.csv", "values.csv"), {}, 24),
+    ],
+)
+def test_no_file_is_both_trained_on_and_tested(write, files, keys, rows):
+    """Rows of a file named for tests are none of the training rows, whatever lies beside it."""
+    for place, name in enumerate(files):
+        folder = write(name, {**ROWS, "age": [100 * place + k + 0.5 for k in range(6)]})
+    samples = TableFiles(scale="raw", **keys).load(folder)
+    trained, tested = (
+        {tuple(row) for row in samples.x[rows]} for rows in (samples.train, samples.test)
+    )
+    assert len(samples.x) == rows == len(trained) + len(tested)
+    assert not trained & tested
+
+
+@pytest.mark.parametrize(
+    ("files", "keys", "said"),
+    [
+        (("Train.csv", "Test.csv"), {}, r'Train\.csv and Test\.csv .*train = "Train\.csv"'),
+        (("train-0.csv", "my_test.csv"), {}, r"train-0\.csv and my_test\.csv"),
+        (("x.csv", "x-validation.csv"), {}, r"x\.csv and x-validation\.csv"),
+        (("a.jsonl", "a.dev.jsonl"), {}, r"a\.jsonl and a\.dev\.jsonl"),
+        (("mine.csv", "held.csv"), {"train": "*.csv", "test": "held.csv"}, r"held\.csv is of the"),
+        (("mine.csv", "test.csv"), {"train": "*.csv"}, r"test\.csv is of the training and"),
+        (("test.csv",), {}, r"test\.csv is of the training and"),
+    ],
+)
+def test_files_that_may_be_of_two_parts_are_refused(write, files, keys, said):
+    for name in files:
+        folder = write(name)
+    with pytest.raises(DataError, match=said):
+        TableFiles(**keys).load(folder)
+
+
+def test_a_table_that_lies_beside_those_read_is_remarked_on(write):
+    for name in ("train.csv", "test.csv", "valid.csv"):
+        folder = write(name)
+    assert TableFiles().load(folder).columns.remarks[-1:] == [
+        "valid.csv beside train.csv is not read"
+    ]
+    named = TableFiles(train="train.csv", test="test.csv").load(folder)
+    assert not any("valid" in one for one in named.columns.remarks)
+
+
+def test_parts_with_their_columns_in_another_order_are_one_table(write):
+    turned = dict(reversed([*ROWS.items()]))
+    folder = write("train-a.parquet"), write("train-b.parquet", turned)
+    samples = TableFiles().load(folder[0])
+    half = len(samples.x) // 2
+    assert len(samples.x) == 2 * len(ROWS["age"])
+    assert (samples.x[:half] == samples.x[half:]).all()
+    write("train-c.parquet", {**turned, "more": [1] * len(ROWS["age"])})
+    with pytest.raises(DataError, match=r"differ from those of .*: more"):
+        TableFiles().load(folder[0])
+
+
+def test_the_target_once_more_is_no_input(tmp_path):
+    draws = np.random.default_rng(0)
+    y, x = draws.normal(size=(2, 40))
+    columns = {"x": x, "again": y, "celsius": 5 / 9 * (y - 32), "near": y + 1e-3 * x, "y": y}
+    pq.write_table(pa.table(columns), tmp_path / "all.parquet")
+    use = TableFiles(target="y").load(tmp_path).columns
+    assert use.inputs == ("x", "celsius", "near")
+    assert "once more" in use.left_out["again"]
+    assert use.remarks == ['column "celsius" is the target but for a factor and an offset']

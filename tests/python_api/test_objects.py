@@ -8,6 +8,7 @@ from typing import Literal
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from torch import nn
@@ -670,3 +671,98 @@ def test_a_model_whose_rows_depend_on_their_number_is_refused(small):
 def test_what_is_no_graph_is_told(small, graph):
     with pytest.raises(netsim.ScenarioError, match=r"\[topology\]"):
         small.replace(topology=graph)
+
+
+PIXELS = np.random.default_rng(0).integers(0, 256, (40, 8, 8)).astype(np.uint8)
+CLASSES = np.arange(40) % 10
+
+
+class Pictures(Dataset):
+    """Bytes, or what `ToTensor` makes of them."""
+
+    def __init__(self, scaled):
+        self.scaled = scaled
+
+    def __len__(self):
+        return len(PIXELS)
+
+    def __getitem__(self, i):
+        return (torch.from_numpy(PIXELS[i]) / 255 if self.scaled else PIXELS[i]), CLASSES[i]
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "is_fit"),
+    [
+        ((PIXELS, CLASSES), (PIXELS / 255, CLASSES), False),
+        ((PIXELS / 255, CLASSES), (torch.from_numpy(PIXELS), CLASSES), False),
+        (Pictures(True), Pictures(False), False),
+        ((PIXELS, CLASSES), Pictures(True), False),
+        ((PIXELS, CLASSES), Pictures(False), True),
+        ((PIXELS.astype(np.float32), CLASSES), (PIXELS.astype(float), CLASSES), True),
+    ],
+)
+def test_pixels_of_another_scale_in_one_part_are_refused(small, train, test, is_fit):
+    if is_fit:
+        small.replace(data=(train, test))
+        return
+    with pytest.raises(netsim.ScenarioError, match=r"uint8.*convert both alike"):
+        small.replace(data=(train, test))
+
+
+@pytest.mark.parametrize(("copied", "is_told"), [(40, True), (10, True), (9, False), (0, False)])
+def test_test_samples_that_are_training_samples_are_remarked_on(small, copied, is_told):
+    other = np.random.default_rng(1).normal(size=(40, 8, 8))
+    other[:copied] = PIXELS[:copied]
+    data = ((PIXELS.astype(float), CLASSES), (other, CLASSES))
+    few = {"data__partition__train_samples": 4, "data__partition__test_samples": 4}
+    built = world.build(small.replace(data=data, **few).tables)
+    told = [text for text in remarks(built) if "twice" in text]
+    assert told == (
+        [
+            f"[data]: {copied} of 40 test samples are among the training samples, with the same "
+            "inputs and target: are files or rows there twice?"
+        ]
+        if is_told
+        else []
+    )
+
+
+FRAME = pd.DataFrame(np.random.default_rng(2).normal(size=(60, 4)), columns=list("abcd"))
+OF_FRAME = pd.Series(np.arange(60) % 3)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ((FRAME.sample(frac=1, random_state=0), OF_FRAME), r"targets\.loc\[inputs\.index\]"),
+        ((FRAME, OF_FRAME.sample(frac=1, random_state=0)), r"targets\.loc\[inputs\.index\]"),
+        ((FRAME, OF_FRAME, OF_FRAME[::-1]), r"users\.loc\[inputs\.index\]"),
+        (((FRAME, OF_FRAME), (FRAME[["b", "a", "c", "d"]], OF_FRAME)), r"test\[train\.columns\]"),
+        ((FRAME[::-1], OF_FRAME[::-1]), None),
+        ((FRAME[10:].reset_index(), OF_FRAME[10:]), None),
+        ((FRAME.to_numpy(), OF_FRAME[::-1]), None),
+        (((FRAME, OF_FRAME), (FRAME[:20], OF_FRAME[:20])), None),
+    ],
+)
+def test_frames_whose_rows_or_columns_go_by_another_order_are_refused(small, data, said):
+    if said is None:
+        small.replace(data=data)
+        return
+    with pytest.raises(netsim.ScenarioError, match=said):
+        small.replace(data=data)
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        (np.arange(60), ["inputs[:, 4] number the rows"]),
+        (np.random.default_rng(0).permutation(60) + 7.0, ["inputs[:, 4] number the rows"]),
+        (OF_FRAME, ["inputs[:, 4] are the targets"]),
+        (np.ones(60), []),
+        (np.arange(60) // 2, []),
+    ],
+)
+def test_columns_of_arrays_that_tell_the_target_are_remarked_on(small, column, said):
+    data = (np.column_stack([FRAME, column]), OF_FRAME)
+    kind = small.replace(data=data).data.__class__
+    assert [text.partition(": an")[0] for text in kind.remarks] == said

@@ -305,3 +305,29 @@ def test_a_unit_that_may_be_a_thousandth_or_a_million_is_refused(name, tmp_path)
     path.write_text(f"t_s,{name}\n0,2\n1,2\n")
     with pytest.raises(DataError, match="MW may be a thousandth or a million w; name it by mw"):
         HarvestTrace(path=str(path)).pieces([0], Streams(0), None)
+
+
+@pytest.mark.parametrize(
+    ("law", "head", "row", "instead"),
+    [
+        (MobilityTrace, "node,t_s,x_m,y_m", "0,5,5", "stay where they are placed"),
+        (ChurnTrace, "node,on_s,off_s", "0,9", "are on throughout"),
+        (HarvestTrace, "node,t_s,power_w", "0,1", "harvest nothing"),
+    ],
+)
+@pytest.mark.parametrize("there", [(0, 1, 2), (1, 2), (0,)])
+def test_nodes_of_which_a_file_says_nothing_are_told(tmp_path, law, head, row, instead, there):
+    file = tmp_path / "x.csv"
+    file.write_text("\n".join([head, *(f"{node},{row}" for node in there)]) + "\n")
+    with collect_remarks() as notes:
+        if law is MobilityTrace:
+            law(path=str(file)).track(np.zeros((3, 2)), 10.0, Streams(0), None)
+        elif law is ChurnTrace:
+            law(path=str(file)).periods([0, 1, 2], Streams(0), None)
+        else:
+            law(path=str(file)).pieces([0, 1, 2], Streams(0), None)
+    absent = [node for node in range(3) if node not in there]
+    told = [text for text in notes.said if "says of" in text]
+    assert len(told) == bool(absent)
+    names = ", ".join(map(str, absent))
+    assert all(f"{len(absent)} of 3 nodes ({names}) nothing; they {instead}" in t for t in told)

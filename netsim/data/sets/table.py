@@ -1,5 +1,7 @@
 """A table of the user's own: Parquet, Arrow, CSV or JSON lines, as hubs lay them out."""
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -7,7 +9,8 @@ from netsim.data import files
 from netsim.data.columns import Source
 from netsim.data.sets import Samples
 from netsim.data.sets._tables import TableSet
-from netsim.errors import DataError
+from netsim.errors import DataError, one_line
+from netsim.traces.files import quote
 
 _PARTS = (
     "{part}-*.parquet",
@@ -20,6 +23,13 @@ _PARTS = (
 )  # fmt: skip
 _WHOLE = ("data-*.arrow", "*.parquet", "data/*.parquet", "*.csv", "*.csv.gz", "*.jsonl", "*.ndjson")
 """One table without a test part, from which test rows are held out."""
+_HELD_OUT = re.compile(
+    r"(?:^|[^a-z])(?:test(?:s|ing|set|data)?|val|valid|validation|dev|eval|evaluation|holdout)(?:[^a-z]|$)",
+    re.IGNORECASE,
+)
+"""Words in names of files whose rows are not for training."""
+_NAMED = 3
+_TABLES = (".parquet", ".arrow", ".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".ndjson")
 
 
 class TableFiles(TableSet):
@@ -31,7 +41,8 @@ class TableFiles(TableSet):
         Patterns of the files, such as "clients/train-*.csv", below the data folder. Absent:
         `train-*.parquet` and `test-*.parquet` at the top, in `data/` or in the folder of a
         configuration, as on a hub; `train/` and `test/`, as `save_to_disk` writes; `train.csv`,
-        `train.jsonl`, ...; else all files of one sort, from which test rows are held out.
+        `train.jsonl`, ...; else all files of one sort, less those of a test part. Without a test
+        part test rows are held out.
     """
 
     kind: Literal["table"] = "table"
@@ -47,7 +58,11 @@ class TableFiles(TableSet):
         if train is None:
             how = "put train-*.parquet, train.csv or train.jsonl there, or name files by train"
             train = files.find_files("table", folder, ("",), _WHOLE, how, only="train")
-            test = self._files(folder, "test", self.test)
+            train = [file for file in train if file not in (test or ())] or train
+            _require_one_part(train)
+        elif test is not None and self.test is None and set(test) == set(train):
+            test = None  # they are named for training
+        _require_apart(train, test or ())
         every = [*train, *(test or ())]
         own = files.read_parts(train)
         held = [] if test is None else files.read_parts(test)
@@ -57,9 +72,12 @@ class TableFiles(TableSet):
             folder,
             tuple((file.name, file, rows) for file, rows in zip(every, sizes, strict=True)),
         )
-        return self._samples(
+        samples = self._samples(
             files.stack_tables(own), files.stack_tables(held) if held else None, source
         )
+        if samples.columns is not None and (self.train is None or self.test is None):
+            samples.columns.remarks.extend(_unread_beside(every))
+        return samples
 
     def _files(self, folder: Path | None, part: str, pattern: str | None) -> list[Path] | None:
         """The files of a part; None where the usual places have none."""
@@ -76,3 +94,45 @@ class TableFiles(TableSet):
         if not any(next(folder.glob(name), None) for name in usual):
             return None
         return files.find_files("table", folder, ("",), usual, "", only=part)
+
+
+def _require_apart(train: Sequence[Path], test: Sequence[Path]) -> None:
+    """Raise if a file is of both parts: its rows would be trained on and tested."""
+    both = next((file for file in train if file in test), None)
+    if both is not None:
+        name = one_line(both.name)
+        raise DataError(
+            f'[data] kind = "table": {name} is of the training and of the test part; name the '
+            "files of each by train and test"
+        )
+
+
+def _require_one_part(taken: Sequence[Path]) -> None:
+    """Raise if the names of files that become one table say that some are not for training."""
+    held = {file: bool(_HELD_OUT.search(file.name)) for file in taken}
+    if any(held.values()) and not all(held.values()):
+        one, other = (next(f for f in taken if held[f] is is_held) for is_held in (False, True))
+        raise DataError(
+            f'[data] kind = "table": {one_line(one.name)} and {one_line(other.name)} in '
+            f"{one_line(one.parent)} would be one table, from which test rows are drawn; say which "
+            f"files are for what by train and test, such as train = {quote(one.name)}"
+        )
+
+
+def _unread_beside(read: Sequence[Path]) -> list[str]:
+    """A remark on tables beside those that are read, as of a part for validation."""
+    beside = sorted(
+        {
+            one_line(file.name)
+            for folder in dict.fromkeys(file.parent for file in read)
+            for file in folder.iterdir()
+            if file.name.endswith(_TABLES) and file not in read
+        }
+    )
+    if not beside:
+        return []
+    more = f" and {len(beside) - _NAMED} more" if len(beside) > _NAMED else ""
+    return [
+        f"{', '.join(beside[:_NAMED])}{more} beside {read[0].name} "
+        f"{'is' if len(beside) == 1 else 'are'} not read"
+    ]

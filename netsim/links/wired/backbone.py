@@ -15,7 +15,7 @@ from netsim.rng import Streams
 from netsim.traces import remarks
 from netsim.traces.csv_columns import BITS_PER_S, SECONDS, counts_bytes, unit_of
 from netsim.traces.files import parse_number, quote, read_text
-from netsim.traces.graphs import Edge, Graph, components, distance_m
+from netsim.traces.graphs import Edge, Graph, components, distance_m, has_place
 from netsim.traces.graphs.reading import read_graph
 from netsim.units import to_ns
 
@@ -104,7 +104,7 @@ class Backbone(Table):
         attribute ends with (`delay_us`, `latency (s)`), else 1e-3.
     distances : bool
         Whether a line without a latency has that of light in fibre (2e8 m/s) along the great
-        circle, where the file gives its ends' `Latitude` and `Longitude`.
+        circle, where the file gives its ends' `Latitude` and `Longitude` (or `lat`, `lon`).
     component : {"all", "largest"}
         Whether all routers of the file are there, or only those of its "largest" part in which each
         reaches each.
@@ -156,6 +156,7 @@ class Backbone(Table):
         self._remark_unread(read)
         rate_unit = self._unit(read, "rate_attribute", "rate_unit_bps", BITS_PER_S, 1.0)
         latency_unit = self._unit(read, "latency_attribute", "latency_unit_s", _DELAYS, 1e-3)
+        self._remark_missing(read)
         graph = nx.DiGraph()
         graph.add_nodes_from(read.nodes)
         for edge in read.edges:
@@ -219,6 +220,29 @@ class Backbone(Table):
                 f"{graph.text.where}: no key reads {', '.join(unread[:20])}{more} of its lines; "
                 "if one is their rate or latency, name it by rate_attribute or latency_attribute"
             )
+
+    def _remark_missing(self, graph: Graph) -> None:
+        """Remark on lines without a rate or latency where others have one."""
+        usual_s = f"latency_s = {self.latency_s:g}"
+        rate = (
+            "are no bottleneck" if self.rate_bps is None else f"have rate_bps = {self.rate_bps:g}"
+        )
+        for what, name, instead in (
+            ("rate", self.rate_attribute, rate),
+            ("latency", self.latency_attribute, f"have {usual_s}"),
+        ):
+            lacking = [edge for edge in graph.edges if not edge.values.get(name)]
+            there = len(lacking) < len(graph.edges)
+            if what == "latency" and self.distances:
+                placed = [e for e in lacking if has_place(graph, e.a) and has_place(graph, e.b)]
+                there = there or bool(placed)
+                lacking = [edge for edge in lacking if edge not in placed]
+            if there and lacking:
+                at = f", the first in line {lacking[0].line}" if lacking[0].line else ""
+                remarks.note_remark(
+                    f"{graph.text.where}: {len(lacking):,} of {len(graph.edges):,} lines state no "
+                    f"{what}{at}; they {instead}"
+                )
 
     def _unit(
         self, graph: Graph, attribute: str, key: str, units: Mapping[str, float], usual: float

@@ -11,7 +11,7 @@ from netsim.rng import Streams
 from netsim.topology.churn import Churn, Periods
 from netsim.traces.csv_columns import SECONDS, Columns
 from netsim.traces.moments import LATEST_S, file_time_of_start
-from netsim.traces.node_ids import require_known
+from netsim.traces.node_ids import note_absent, require_known
 from netsim.units import to_ns
 
 
@@ -56,6 +56,8 @@ class Trace(Churn):
         known = np.isin(node, nodes)
         rows.require(known | known.any(), f"node must be one of {min(nodes)} to {max(nodes)}")
         require_known(rows.text, node.tolist(), max(nodes) + 1)
+        absent = sorted({*nodes} - {*node.tolist()})
+        note_absent(rows.text.where, absent, len(nodes), "are on throughout")
         ends = off_s[np.isfinite(off_s)]
         last_s = max(on_s.max(), ends.max(initial=on_s.max()))
         if len(ends) < len(off_s):

@@ -14,7 +14,7 @@ from netsim.topology.mobility._ways import Knot, Ways
 from netsim.traces.files import Text
 from netsim.traces.geodesy import degrees_problem
 from netsim.traces.moments import file_time_of_start
-from netsim.traces.remarks import note_remark
+from netsim.traces.node_ids import note_absent
 from netsim.units import SPEED_OF_LIGHT_M_PER_S, to_ns
 
 JUMP_S = 1e-9
@@ -47,12 +47,7 @@ def straight_ways(found: Sequence[Sequence[Leg]], start_m: NDArray[np.float64], 
         If a node goes faster than light.
     """
     absent = [node for node in range(len(start_m)) if not (node < len(found) and found[node])]
-    if absent:
-        first = ", ".join(map(str, absent[:5])) + (", ..." if len(absent) > 5 else "")
-        note_remark(
-            f"{where}: says of {len(absent):,} of {len(start_m):,} nodes ({first}) nothing; they "
-            "stay where they are placed"
-        )
+    note_absent(where, absent, len(start_m), "stay where they are placed")
     fastest, knots = 0.0, []
     for node, (x, y) in enumerate(start_m.tolist()):
         mine = _from_0(found[node]) if node < len(found) and found[node] else [(0.0, x, y)]

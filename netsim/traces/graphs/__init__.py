@@ -11,6 +11,11 @@ from typing import NamedTuple
 
 from netsim.traces.files import Text, parse_number, quote
 
+_ON_EARTH = (
+    (("Latitude", "latitude", "LATITUDE", "lat", "Lat", "LAT"), 90),
+    (("Longitude", "longitude", "LONGITUDE", "lon", "Lon", "LON", "lng", "Lng", "LNG"), 360),
+)
+"""Names of the data of a node that place it on Earth, and the most degrees."""
 MOST_NODES = 2_500_000
 """A file may promise so many nodes: each that has no line of its own takes 300 bytes."""
 
@@ -112,6 +117,16 @@ class Graph:
         ]
 
 
+def truth_or_number(cell: str) -> float | None:
+    """The number of a cell of a matrix, 1 and 0 for true and false; None if it is neither.
+
+    Parameters
+    ----------
+    cell : str
+    """
+    return {"true": 1.0, "false": 0.0}.get(cell.lower(), parse_number(cell))
+
+
 def by_name(
     text: Text, found: Iterable[tuple[str, str]], what: str, line: int | None
 ) -> dict[str, str]:
@@ -188,12 +203,19 @@ def distance_m(graph: Graph, edge: Edge) -> float | None:
     return 2 * 6_371_000.0 * math.asin(math.sqrt(min(1.0, half)))
 
 
+def has_place(graph: Graph, name: str) -> bool:
+    """Return whether a file states the latitude and longitude of a node."""
+    return all(any(graph.nodes[name].get(key) for key in keys) for keys, _ in _ON_EARTH)
+
+
 def _degrees(graph: Graph, edge: Edge, name: str) -> tuple[float, float] | None:
     found = []
-    for key, most in (("Latitude", 90), ("Longitude", 360)):
-        word = graph.nodes[name].get(key)
-        if not word:
+    values = graph.nodes[name]
+    for keys, most in _ON_EARTH:
+        key = next((key for key in keys if values.get(key)), None)
+        if key is None:
             return None
+        word = values[key]
         value = parse_number(word)
         if value is None or not -most <= value <= most:
             raise graph.text.error(

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from netsim.traces.files import is_comment, parse_number, quote, whole_number
-from netsim.traces.graphs import Edge, Graph
+from netsim.traces.graphs import Edge, Graph, truth_or_number
 from netsim.traces.graphs.line_formats import take_adjacency_list
 from netsim.traces.remarks import note_commented
 
@@ -313,10 +313,10 @@ def _require_edge_list(
             f"{_HEADER}",
             first_at[texts[0]],
         )
+    if not columns_named and all(truth_or_number(cell) is not None for cell in texts):
+        _require_no_table(graph, rows, separator)
     if texts:
         _require_names(graph, rows, separator is None and not columns_named)
-    elif not columns_named:
-        _require_no_table(graph, rows, separator)
 
 
 def _require_no_named_matrix(graph: Graph, rows: Sequence[_Row]) -> None:
@@ -324,10 +324,10 @@ def _require_no_named_matrix(graph: Graph, rows: Sequence[_Row]) -> None:
     names = [row.cells[0] for row in rows[1:] if row.cells]
     corner, first = rows[0].cells[: -len(names)], rows[0].cells[-len(names) :]
     full = max(len(row.cells) for row in rows) == len(names) + 1
-    named = not corner or (len(corner) == 1 and parse_number(corner[0]) is None)
+    named = not corner or (len(corner) == 1 and truth_or_number(corner[0]) is None)
     if len(names) < 2 or first != names or not full or not named:
         return
-    if all(parse_number(cell) is not None for row in rows[1:] for cell in row.cells[1:] if cell):
+    if all(truth_or_number(cell) is not None for row in rows[1:] for cell in row.cells[1:] if cell):
         frame = (
             'pandas.read_csv(FILE, sep=None, engine="python", index_col=0)'
             ".rename(index=str).fillna(0)"
@@ -341,11 +341,10 @@ def _require_no_named_matrix(graph: Graph, rows: Sequence[_Row]) -> None:
 
 def _require_no_table(graph: Graph, rows: Sequence[_Row], separator: str | None) -> None:
     """Refuse numbers that are no links, but a matrix, or a list that begins with its counts."""
-    text = graph.text
-    widths = {len(row.cells) for row in rows}
+    text, widths = graph.text, {len(row.cells) for row in rows}
     if widths == {2}:
         return _require_no_counts(graph, rows, separator)
-    values = [[parse_number(cell) for cell in row.cells] for row in rows]
+    values = [[truth_or_number(cell) for cell in row.cells] for row in rows]
     width, height = max(widths), len(rows)
     if len(widths) == 1 and width > 2 and all(v is not None for row in values for v in row):
         square = width == height and (
@@ -354,12 +353,13 @@ def _require_no_table(graph: Graph, rows: Sequence[_Row], separator: str | None)
             or all(v in (0, 1) for row in values for v in row)
             or all(values[i][j] == values[j][i] for i in range(width) for j in range(i))
         )
-        comma = ', delimiter=","' if "," in text.content else ""
+        content = text.content.lower()
+        how = ', delimiter=","' * ("," in content) + ", dtype=bool" * ("true" in content)
         if square:
             raise text.error(
                 f"is a square table of {height} rows and columns, as an adjacency matrix is; write "
-                "its links as networkx.write_edgelist(networkx.from_numpy_array(numpy.loadtxt"
-                f'(FILE{comma})), "edges.txt") does; if its lines are links, {_HEADER}'
+                "its links as networkx.write_edgelist(networkx.from_numpy_array(numpy."
+                f'genfromtxt(FILE{how})), "edges.txt") does; if its lines are links, {_HEADER}'
             )
         if width > 4:
             raise text.error(

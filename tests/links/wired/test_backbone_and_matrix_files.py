@@ -133,9 +133,63 @@ def test_numbers_of_lines_that_no_key_reads_are_named(content, fields, unread, t
         content = "\n".join(nx.generate_graphml(content))
     with remarks.collect_remarks() as notes:
         lines_of(write(tmp_path, content), **fields)
-    told = " ".join(notes.said)
+    told = " ".join(said for said in notes.said if "no key reads" in said)
     assert bool(told) == (unread is not None)
     assert re.search(unread or "", told)
+
+
+PLACES = {"A": (50.0, 8.0), "B": (51.0, 8.0), "C": (52.0, 8.0)}
+
+
+def placed(latitude, longitude, places=PLACES, **values):
+    made = nx.Graph()
+    for name in "ABC":
+        made.add_node(name, **dict(zip((latitude, longitude), places.get(name, ()), strict=False)))
+    made.add_edge("A", "B", **values)
+    made.add_edge("B", "C")
+    return "\n".join(nx.generate_graphml(made))
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("Latitude", "Longitude"),
+        ("latitude", "longitude"),
+        ("lat", "lon"),
+        ("Lat", "Lng"),
+        ("LAT", "LON"),
+    ],
+)
+def test_places_of_routers_by_their_usual_names(names, tmp_path):
+    with remarks.collect_remarks() as notes:
+        ((_, _, _, latency_ns),) = lines_of(write(tmp_path, placed(*names)))["A", "B"]
+    assert latency_ns == pytest.approx(np.radians(1.0) * 6_371_000.0 / 2e8 * 1e9, abs=1)
+    assert not notes.said
+
+
+@pytest.mark.parametrize(
+    ("content", "fields", "said"),
+    [
+        ("source,target,latency\nA,B,5\nC,B,\n", {},
+         "1 of 2 lines state no latency, .* line 3; they have latency_s = 0.001"),
+        ("source,target,mbps\nA,B,5\nC,B,\n", {"rate_attribute": "mbps"},
+         "no rate, .* no bottleneck"),
+        ("source,target,mbps\nA,B,\nC,B,1\n", {"rate_attribute": "mbps", "rate_bps": 2e6},
+         "1 of 2 lines state no rate, .* line 2; they have rate_bps = 2e"),
+        (placed("lat", "lon", {k: PLACES[k] for k in "AB"}), {}, "1 of 2 lines state no latency"),
+        (placed("x", "y", latency=3.0), {"latency_s": 0.02}, "latency.* have latency_s = 0.02"),
+        (placed("lat", "lon", latency=3.0), {"distances": False}, "1 of 2 lines state no latency"),
+        (placed("lat", "lon", latency=3.0), {}, None),
+        ("A,B\nC,B\n", {}, None),
+    ],
+)  # fmt: skip
+def test_lines_that_take_the_rest_of_them_for_granted_are_told(content, fields, said, tmp_path):
+    """The lines without a rate or latency, where others state one, are told."""
+    with remarks.collect_remarks() as notes:
+        lines_of(write(tmp_path, content), **fields)
+    found = [text for text in notes.said if "state no" in text]
+    assert len(found) == (said is not None)
+    assert re.search(said or "", " ".join(found))
 
 
 @pytest.mark.parametrize(

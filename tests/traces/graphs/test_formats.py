@@ -69,6 +69,18 @@ def test_every_format_that_is_not_read_has_a_sample():
 REFUSED = {
     "adjacency matrix": ("0 1 0 1\n1 0 1 0\n0 1 0 1\n1 0 1 0\n", "is a square table of 4"),
     "adjacency matrix, commas": ("0,1,0\n1,0,1\n0,1,0\n", r"square table of 3 .* delimiter"),
+    "adjacency matrix of truth values": (
+        "False,True,False\nTrue,False,True\nFalse,True,False\n",
+        r"square table of 3 .* dtype=bool",
+    ),
+    "adjacency matrix of truth values, blanks": (
+        "false true true\ntrue false true\ntrue true false\n",
+        r"square table of 3 .*FILE, dtype=bool",
+    ),
+    "adjacency matrix of truth values, named": (
+        ",a,b\na,False,True\nb,True,False\n",
+        "table of 2 rows and columns with their names",
+    ),
     "adjacency matrix, tabs": ("0\t1\t0\n1\t0\t1\n0\t1\t0\n", "square table of 3"),
     "matrix with names": (";A;B;C\nA;0;1;0\nB;1;0;1\nC;0;1;0\n", "with their names, as an adj"),
     "matrix, node numbers": (",0,1,2\n0,0,1,0\n1,1,0,1\n2,0,1,0\n", "with their names, as an adj"),

@@ -12,7 +12,7 @@ from netsim.registry import FilePath, Finite, Positive
 from netsim.rng import Streams
 from netsim.traces.csv_columns import SECONDS, Columns
 from netsim.traces.moments import file_time_of_start
-from netsim.traces.node_ids import require_known
+from netsim.traces.node_ids import note_absent, require_known
 from netsim.units import to_ns
 
 WATTS = {"w": 1.0, "mw": 1e-3, "uw": 1e-6, "kw": 1e3}
@@ -63,6 +63,8 @@ class Trace(Harvest):
             known = np.isin(node, nodes)
             rows.require(known | known.any(), f"node must be one of {min(nodes)} to {max(nodes)}")
             require_known(rows.text, node.tolist(), max(nodes) + 1)
+            absent = sorted({*nodes} - {*node.tolist()})
+            note_absent(rows.text.where, absent, len(nodes), "harvest nothing")
         rows.require_days(time, t_s, node)
         order = np.lexsort((t_s, node))
         twice = np.zeros(len(node), dtype=bool)
