@@ -46,7 +46,16 @@ class SourceFinder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find a user's module; None: it is none, or a folder without a file of its own."""
+        """Find a user's module; None: it is none, or a folder without a file of its own.
+
+        Parameters
+        ----------
+        fullname : str
+        path : sequence of str or None
+            Where the package lies that it is in; None: it is in none.
+        target : module or None
+            That is loaded anew.
+        """
         if not self._is_own(fullname):
             return None
         for place in self._folders if path is None else path:

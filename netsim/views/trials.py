@@ -138,7 +138,7 @@ class _Trials:
 
     @property
     def score(self) -> Quantity:
-        """What trials are judged by, as a column."""
+        """The number that trials are judged by, as a column."""
         unit, per = ("%", 0.01) if is_share(self.judge) else ("", 1.0)
         return Quantity("score", self.judge.replace("_", " "), unit, per)
 

@@ -27,7 +27,7 @@ from netsim.console.options import (
 )
 from netsim.errors import ScenarioError, one_line
 
-ALSO_CALLED = ("grid", "search", "seeds", "trials")
+ALSO_CALLED = ("grid", "search", "seeds")
 FAILURE = terminal.THE_RUN
 
 
