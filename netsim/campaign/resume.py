@@ -1,8 +1,6 @@
 """Going on with runs that were killed: `netsim resume`."""
 
 import importlib
-import json
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,9 +8,17 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from netsim.campaign import sweep_folder
+from netsim.campaign.scenario_edits import (
+    Edits,
+    changed_at,
+    edits_since,
+    holds,
+    in_words,
+    read_scenario,
+)
 from netsim.engine import output_folder, runner
-from netsim.engine.checkpoints.command import FILE, FOLDER, SCENARIO, Command
-from netsim.errors import ScenarioError, one_line
+from netsim.engine.checkpoints.command import FILE, FOLDER, Command
+from netsim.errors import ScenarioError
 from netsim.recording import checksums, folder_lock, run_folder, status
 from netsim.recording.json_files import json_file
 from netsim.recording.parquet_parts import part_files
@@ -25,20 +31,17 @@ from netsim.recording.whole_files import (
     write_text,
     written_into,
 )
-from netsim.scenario import AlgorithmEntry, Scenario, check, draft_of, to_toml
-from netsim.scenario.labels import shown
+from netsim.scenario import AlgorithmEntry, Scenario, to_toml
 from netsim.units import to_s
 
 if TYPE_CHECKING:
-    from netsim.engine.checkpoints.journal import Journal, Kept
+    from netsim.engine.checkpoints.journal import Journal
     from netsim.engine.checkpoints.replay import CheckpointReplay
     from netsim.engine.progress import Watcher
     from netsim.recording.observers import Observers
     from netsim.world.builder import World
 
 Tell = Callable[[str], object]
-Edits = dict[str, tuple[Any, Any]]
-"""By key path the value before and now."""
 UNSPOKEN = {
     "netsim_sources_sha256": "netsim's sources have changed",
     "native_kernel": "the native kernel is another one",
@@ -154,7 +157,7 @@ def read_unfinished(
             f"netsim run SCENARIO --out {folder}"
         )
     computed = _computed(engine, actors)
-    scenario = _scenario(path, modules, computed)
+    scenario = read_scenario(path, modules, computed)
     if actors is not None and scenario.run.engine == "local":
         raise ScenarioError(
             f'{path}: actors = {actors}: [run] engine is "local", which has none; leave it out, or '
@@ -202,13 +205,14 @@ def _allowed_edits(
     from netsim.engine.checkpoints.journal import Journal
 
     owns = [run.own(entry) for entry in run.scenario.algorithm]
-    edits_by_folder = {own: _edits(own, modules) for own in owns if own != run.folder}
+    edits_by_folder = {own: edits_since(own, modules) for own in owns if own != run.folder}
     edits_by_folder = {
         own: edits for own, edits in edits_by_folder.items() if edits and not _is_done(own)
     }
-    of_all = _edits(run.folder, modules)
+    of_all = edits_since(run.folder, modules)
     lines = [
-        f"{own / 'scenario.toml'}: {key}: {_shown(was)} when the run was begun, {_shown(now)} now"
+        f"{own / 'scenario.toml'}: {key}: {in_words(was)} when the run was begun, "
+        f"{in_words(now)} now"
         for own, edits in {run.folder: of_all, **edits_by_folder}.items()
         for key, (was, now) in edits.items()
     ]
@@ -228,69 +232,8 @@ def _allowed_edits(
     for own, edits in edits_by_folder.items():
         kept = Journal(own).scenario()
         if kept is not None and edits and next(own.glob("journal/checkpoint-*.json"), None):
-            _changed_at(own / "scenario.toml", kept, edits, to_s(1), modules)
+            changed_at(own / "scenario.toml", kept, edits, to_s(1), modules)
     return edits_by_folder
-
-
-def _edits(folder: Path, modules: Mapping[str, ModuleType]) -> Edits:
-    """Changes in a `scenario.toml` since it was written: before and now, by key."""
-    from netsim.engine.checkpoints.journal import Journal
-
-    kept = Journal(folder).scenario()  # of what has ended there is none
-    if kept is None or not (path := run_folder.scenario_file(folder)).is_file():
-        return {}
-    if _holds(path, kept.text) or checksums.sha256(path) in kept.instead_of:
-        return {}
-    scenario = _scenario(path, modules)
-    entry = scenario.algorithm[0] if len(scenario.algorithm) == 1 else None
-    draft = draft_of(str(path), (), modules)
-    draft.raw = kept.tables
-    try:
-        before = check(draft, modules)
-    except ScenarioError as error:
-        raise ScenarioError(
-            f"{folder / FOLDER / SCENARIO}: holds no scenario that can be played: "
-            f"{one_line(error)}; put it back, or play the run anew in another folder: netsim run"
-        ) from None
-    own = before.algorithm[0] if len(before.algorithm) == 1 else None
-    both = sweep_folder.pairs(
-        tomllib.loads(to_toml(before, own)), tomllib.loads(to_toml(scenario, entry))
-    )
-    return {key: (was, is_now) for key, (was, is_now) in both.items() if was != is_now}
-
-
-def _changed_at(
-    path: Path, begun: "Kept", edits: Edits, at_s: float, modules: Mapping[str, ModuleType]
-) -> Scenario:
-    """The scenario that a file held, in which edits of the file hold from a time on.
-
-    Raises
-    ------
-    ScenarioError
-        If one of them can't change while a run goes on.
-    """
-    draft = draft_of(str(path), (), modules)
-    draft.raw = begun.tables
-    if not edits:
-        return check(draft, modules)
-    gone = [key for key, (_, now) in edits.items() if now is None]
-    changes = {change["at_s"]: change["set"] for change in draft.raw.get("changes", ())}
-    # the run may have gone on from this instant before, with other edits
-    changes[at_s] = {**changes.get(at_s, {}), **{key: now for key, (_, now) in edits.items()}}
-    draft.raw["changes"] = [{"at_s": then, "set": changes[then]} for then in sorted(changes)]
-    try:
-        if gone:
-            raise ScenarioError(f"{path}: {', '.join(gone)}: can't be taken away in mid-run")
-        return check(draft, modules)
-    except ScenarioError as error:
-        raise ScenarioError(
-            f"{error}\n{path}: what can't change while a run goes on is played anew: put back "
-            "what it said, and call netsim run with the other scenario"
-        ) from None
-
-
-def _shown(value: Any) -> str:
-    return "nothing" if value is None else one_line(shown(value))
 
 
 def play(
@@ -404,7 +347,9 @@ class _Going:
         for problem in damaged:
             tell(f"{problem}; goes on from the checkpoint before it, or from the beginning")
         if checkpoint is None or timing_only:
-            world, entry = self._world(_scenario(run_folder.scenario_file(folder), self.modules))
+            world, entry = self._world(
+                read_scenario(run_folder.scenario_file(folder), self.modules)
+            )
             if self._own_edits:
                 tell(f"{folder}: what has changed in scenario.toml holds from the beginning")
             self._give_way(journal, None)
@@ -444,12 +389,12 @@ class _Going:
         """The scenario that was begun, in which edits hold from the checkpoint on."""
         path, kept = run_folder.scenario_file(self.folder), journal.scenario()
         if kept is None:
-            return _scenario(path, self.modules)
+            return read_scenario(path, self.modules)
         at_s = to_s(time_ns + 1)  # after what has happened at the instant of the checkpoint
         for key, (was, now) in self._own_edits.items():
-            held = f"{_shown(was)} until {at_s:g} s, {_shown(now)} from then on"
+            held = f"{in_words(was)} until {at_s:g} s, {in_words(now)} from then on"
             self.tell(f"{path}: {key}: {held}")
-        return _changed_at(path, kept, self._own_edits, at_s, self.modules)
+        return changed_at(path, kept, self._own_edits, at_s, self.modules)
 
     def _give_way(self, journal: "Journal", text: str | None) -> None:
         """Set aside a `scenario.toml` that somebody has edited, before it is written anew.
@@ -457,7 +402,7 @@ class _Going:
         `text` is what it is to hold; None: the run will write it.
         """
         path, kept = run_folder.scenario_file(self.folder), journal.scenario()
-        if kept is None or _holds(path, kept.text):
+        if kept is None or holds(path, kept.text):
             return
         digest = checksums.sha256(path)
         instead_of = kept.instead_of
@@ -468,18 +413,6 @@ class _Going:
             self.tell(f"{path}: as it was edited is now in {journal.set_aside_scenario()}")
         if text is not None and digest in instead_of:
             write_text(path, text)
-
-
-def _holds(path: Path, text: str) -> bool:
-    """Return whether a file is a text, byte for byte."""
-    return checksums.sha256(path) == sha256_of(text)
-
-
-def _scenario(
-    path: Path, modules: Mapping[str, ModuleType], computed: Mapping[str, Any] | None = None
-) -> Scenario:
-    sets = [f"run.{key}={json.dumps(value)}" for key, value in (computed or {}).items()]
-    return check(draft_of(str(path), sets, modules), modules)
 
 
 def _is_done(folder: Path) -> bool:

@@ -14,6 +14,7 @@ import pytest
 
 from netsim import engine, world
 from netsim.campaign import resume as resuming
+from netsim.campaign import scenario_edits
 from netsim.engine import polling
 from netsim.engine.checkpoints import writing
 from netsim.engine.checkpoints.command import Command
@@ -484,7 +485,7 @@ def test_edits_of_two_resumptions_at_one_instant_add_up(tmp_path):
     found = []
     for edits in ({"link.latency_s": (0.1, 0.2)}, {"link.loss": (0.0, 0.5)}):
         begun = Kept(path.read_text(), (), run_folder.scenario_tables(tmp_path))
-        scenario = resuming._changed_at(path, begun, edits, 5.0, modules)
+        scenario = scenario_edits.changed_at(path, begun, edits, 5.0, modules)
         path.write_text(to_toml(scenario))
         found.append({change.at_s: change.set for change in scenario.changes})
     assert found == [
