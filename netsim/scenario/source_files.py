@@ -40,7 +40,7 @@ def source_files(module: ModuleType) -> list[Path]:
             continue
         found[path] = None
         within = name if path.name == "__init__.py" else name.rpartition(".")[0]
-        for wanted in _imports(path, within, path.stat().st_mtime_ns):
+        for wanted in _imports(path.read_bytes(), within):
             waiting += _files_of(wanted, package, folder)
     return [own, *sorted(path for path in found if path != own)]
 
@@ -51,11 +51,11 @@ def _folder_of(package: str, own: Path) -> Path:
 
 
 @lru_cache(maxsize=256)
-def _imports(path: Path, package: str, _changed_ns: int) -> tuple[str, ...]:
-    """Full names that a file imports: of modules, and of what it takes from them."""
+def _imports(source: bytes, package: str) -> tuple[str, ...]:
+    """Full names that a file's text imports: of modules, and of what it takes from them."""
     try:
-        tree = ast.parse(path.read_bytes())
-    except (OSError, SyntaxError, ValueError):
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
         return ()
     found: list[str] = []
     for node in ast.walk(tree):

@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import os
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -95,6 +97,31 @@ def test_a_table_is_read_again_once_its_files_have_changed(write, tmp_path):
         (tmp_path / name).unlink()
     with pytest.raises(DataError, match=r"train\.csv"):
         data.load(tmp_path)
+
+
+def test_a_file_of_one_size_and_time_is_read_again_too(write, tmp_path):
+    """As `cp -p` and archives leave it."""
+    path = write("train.csv") / "train.csv"
+    keys = {"input": ("age", "weight"), "target": "label", "test_fraction": 0.5, "scale": "raw"}
+    first, stat = TableFiles(**keys).load(tmp_path), path.stat()
+    path.write_text(path.read_text().replace("well", "sick"))
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert path.stat().st_size == stat.st_size
+    second = TableFiles(**keys).load(tmp_path)
+    assert ("well" in first.class_names, "sick" in first.class_names) == (True, False)
+    assert ("well" in second.class_names, "sick" in second.class_names) == (False, True)
+
+
+def test_a_folder_is_that_of_the_present_working_folder(write, tmp_path, monkeypatch):
+    keys = {"input": ("age", "weight"), "target": "label", "test_fraction": 0.5, "scale": "raw"}
+    for name, ages in (("a", [1, 2, 3, 4, 5, 6]), ("b", [6, 5, 4, 3, 2, 9])):
+        (tmp_path / name / "data").mkdir(parents=True)
+        (write("train.csv", ROWS | {"age": ages}) / "train.csv").rename(
+            tmp_path / name / "data" / "train.csv"
+        )
+    for name, most in (("a", 6), ("b", 9), ("a", 6)):
+        monkeypatch.chdir(tmp_path / name)
+        assert TableFiles(**keys).load(Path("data")).x[:, 0].max() == most
 
 
 def test_without_a_test_part_rows_of_each_user_are_held_out(write):

@@ -18,7 +18,7 @@ from netsim.traces.input_files import InputFile, collect_files, note_read
 Scale = tuple[tuple[float, ...], tuple[float, ...]]
 """Means and deviations per channel by which pixels in [0, 1] were standardised."""
 
-FileStates = tuple[tuple[Path, tuple[int, int, int] | None], ...]
+FileStates = tuple[tuple[Path, tuple[int, ...] | None], ...]
 """Inode, size [byte] and time of change [ns] of files and folders."""
 
 
@@ -134,7 +134,7 @@ class DataSet(Component):
             If files are missing (which, where it was looked, how to get them), are not what they
             should be, or hold fewer rows than asked for.
         """
-        where = folder if self.needs_files else None
+        where = folder.absolute() if folder is not None and self.needs_files else None
         samples, files, states = _load(self, where)
         if _states(files) != states:
             _load.cache_clear()
@@ -166,11 +166,11 @@ def _load(
 def _states(files: Iterable[InputFile]) -> FileStates:
     """Sizes and times of change of files and of their folders; None for one that is gone."""
     paths = [Path(file.file) for file in files]
-    found: dict[Path, tuple[int, int, int] | None] = {}
+    found: dict[Path, tuple[int, ...] | None] = {}
     for path in (*paths, *(path.parent for path in paths)):
         try:
             about = path.stat()
-            found[path] = about.st_ino, about.st_size, about.st_mtime_ns
+            found[path] = about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns
         except OSError:
             found[path] = None
     return tuple(found.items())
