@@ -8,7 +8,7 @@ from pathlib import Path
 from netsim.engine.checkpoints import command
 from netsim.engine.checkpoints.command import SCENARIO
 from netsim.errors import FolderBusyError, ScenarioError, one_line
-from netsim.recording import folder_lock
+from netsim.recording import checksums, folder_lock
 from netsim.recording.checksums import JOURNAL
 from netsim.recording.folder_lock import is_lock
 from netsim.recording.schema import TABLES
@@ -41,6 +41,11 @@ def out_problem(out: Path, option: str = "--out") -> str | None:
             f"it out; write a space in place of the = before it, or {one_line(out.absolute())}"
         )
     try:
+        if (above := _run_above(out)) is not None:
+            return (
+                f"{said}: lies in {one_line(above)}, which holds a run or a sweep, and would be of "
+                "its files; choose a folder beside it"
+            )
         kind = _file_mode(out)
         if kind is None:
             problem = place_problem(out)
@@ -55,6 +60,15 @@ def out_problem(out: Path, option: str = "--out") -> str | None:
         return occupied
     except OSError as error:
         return f"{said}: cannot be read: {error.strerror}"
+
+
+def _run_above(out: Path) -> Path | None:
+    """The folder of a run or a sweep in which a folder lies; None: it lies in none."""
+    signs = checksums.NAME, f"{command.FOLDER}/{command.FILE}"
+    return next(
+        (above for above in out.absolute().parents if any((above / s).is_file() for s in signs)),
+        None,
+    )
 
 
 def _file_mode(path: Path) -> int | None:

@@ -408,6 +408,20 @@ def test_a_folder_that_is_taken_between_two_looks_is_not_called_unfinished(tmp_p
     assert output_folder.out_problem(tmp_path) == "somebody writes into it"
 
 
+@pytest.mark.parametrize("sign", ["checksums.json", "journal/command.json"])
+def test_nothing_goes_into_the_folder_of_a_run(tmp_path, sign):
+    """Its list of files would not have it, and `verify` would call it foreign."""
+    from netsim.engine import output_folder
+
+    (tmp_path / "run" / "journal").mkdir(parents=True)
+    for inner in (tmp_path / "run" / "a", tmp_path / "run" / "a" / "b"):
+        assert output_folder.out_problem(inner) is None
+    (tmp_path / "run" / sign).write_text("{}")
+    for inner in (tmp_path / "run" / "a", tmp_path / "run" / "a" / "b"):
+        assert f"lies in {tmp_path / 'run'}, which holds" in output_folder.out_problem(inner)
+    assert output_folder.out_problem(tmp_path / "beside") is None
+
+
 @pytest.mark.parametrize("there", [False, True])
 def test_a_folder_that_comes_or_goes_between_any_two_looks_is_free(tmp_path, monkeypatch, there):
     """Another process creates it, or gives it back, before the first look, the second, ..."""
@@ -419,7 +433,7 @@ def test_a_folder_that_comes_or_goes_between_any_two_looks_is_free(tmp_path, mon
             (out.rmdir if there else out.mkdir)()
         return look(path, *arguments, **options)
 
-    for turn in range(1, 30):
+    for turn in range(1, 100):
         out, looks = tmp_path / f"out-{turn}", []
         if there:
             out.mkdir()
@@ -429,7 +443,7 @@ def test_a_folder_that_comes_or_goes_between_any_two_looks_is_free(tmp_path, mon
             assert output_folder.out_problem(out) is None, turn
         if len(looks) < turn:
             break
-    assert 3 < turn < 29
+    assert 3 < turn < 99
 
 
 def test_a_tilde_that_no_shell_has_spelt_out_makes_no_folder_of_that_name(netsim, here):
