@@ -16,7 +16,7 @@ from netsim.engine.network_assembly import Devices
 from netsim.learning.scheduler import Scheduler
 from netsim.registry import modules_of
 from netsim.scenario import Scenario
-from netsim.scenario.source_files import source_files
+from netsim.scenario.source_files import files_as_imported
 from netsim.topology import component_sizes
 from netsim.traces.input_files import InputFile
 from netsim.units import NS_PER_S
@@ -36,15 +36,10 @@ def versions() -> dict[str, Any]:
     }
 
 
-def algorithm_files(module: ModuleType) -> tuple[InputFile, ...]:
-    """The file of an algorithm or component, and those beside it that it imports."""
-    return tuple(map(InputFile.of, source_files(module)))
-
-
 def component_files(scenario: Scenario) -> tuple[InputFile, ...]:
     """The files of a scenario's components of the user's own, and what these import beside them."""
     modules = {name for name in modules_of(scenario) if not name.startswith("netsim.")}
-    found = [algorithm_files(sys.modules[name]) for name in sorted(modules)]
+    found = [files_as_imported(sys.modules[name]) for name in sorted(modules)]
     return tuple(dict.fromkeys(file for files in found for file in files))
 
 
@@ -75,7 +70,7 @@ def environment(
         "seed": world.scenario.seed,
         "timing_only": learning.timing_only,
         "inputs": [asdict(file) for file in world.inputs],
-        "algorithm": [asdict(file) for file in algorithm_files(algorithm)],
+        "algorithm": [asdict(file) for file in files_as_imported(algorithm)],
         "components": [asdict(file) for file in component_files(world.scenario)],
         "data": _data(world.samples),
         "model_parameters": sorted({a.num_parameters for a in world.architectures}),
@@ -111,7 +106,7 @@ def made_with(world: World, algorithm: ModuleType) -> dict[str, Any]:
         **found,
         **packages,
         "device": str(world.shards.x.device),
-        "algorithm": [file.sha256 for file in algorithm_files(algorithm)],
+        "algorithm": [file.sha256 for file in files_as_imported(algorithm)],
         "inputs": [file.sha256 for file in world.inputs],
         **({"components": components} if components else {}),
     }

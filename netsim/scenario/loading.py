@@ -1,6 +1,7 @@
 """A TOML file, or tables like it, as a frozen, validated `Scenario`; or all its errors at once."""
 
 import json
+import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
@@ -14,7 +15,7 @@ from netsim.errors import ScenarioError
 from netsim.links.wired.wire import Wire
 from netsim.protocols.declaration import declaration_of
 from netsim.recording.main_metric import is_share
-from netsim.registry import Component, did_you_mean, family, use_components
+from netsim.registry import Component, did_you_mean, family, modules_of, use_components
 from netsim.scenario import file as scenario_file
 from netsim.scenario import former_names
 from netsim.scenario.algorithm_overrides import algorithm_overrides
@@ -29,6 +30,7 @@ from netsim.scenario.normal_form import normalised
 from netsim.scenario.problems import described, line
 from netsim.scenario.scheduled_changes import scheduled_changes
 from netsim.scenario.schema import at
+from netsim.scenario.source_files import files_as_imported
 from netsim.scenario.tables import (
     AlgorithmEntry,
     Scenario,
@@ -178,6 +180,14 @@ def check(draft: Draft, modules: Mapping[str, ModuleType]) -> Scenario:
         return _checked(draft, kinds)
 
 
+def _note_sources(scenario: Scenario, kinds: Kinds) -> None:
+    """Note the files of what a scenario names, for the records of its runs."""
+    own = (name for name in modules_of(scenario) if not name.startswith("netsim."))
+    named = [kinds[entry.kind] for entry in scenario.algorithm]
+    for module in (*named, *(sys.modules[name] for name in own if name in sys.modules)):
+        files_as_imported(module)
+
+
 def _checked(draft: Draft, kinds: Kinds) -> Scenario:
     state = kinds.state()
     model = _model(state)
@@ -219,6 +229,7 @@ def _checked(draft: Draft, kinds: Kinds) -> Scenario:
         raise ScenarioError("\n".join(dict.fromkeys(problems)))
     fields = {key: getattr(checked, key) for key in Scenario.model_fields}
     scenario = kinds.tables().model_construct(**fields)
+    _note_sources(scenario, kinds)
     scenario._former_names = former_names.remarks(raw, model, draft)
     if scenario.changes:
         scenario._later = tuple(scheduled_changes(draft, scenario, lambda d: check(d, kinds)))

@@ -6,8 +6,23 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
+from weakref import WeakKeyDictionary
+
+from netsim.traces.input_files import InputFile
 
 _OF_NETSIM = "netsim."
+
+_imported: WeakKeyDictionary[ModuleType, tuple[InputFile, ...]] = WeakKeyDictionary()
+
+
+def files_as_imported(module: ModuleType) -> tuple[InputFile, ...]:
+    """The files of `source_files` as they were when a scenario with the module was first read.
+
+    Who edits an algorithm while a run goes on changes what will be played, not what is.
+    """
+    if module not in _imported:
+        _imported[module] = tuple(map(InputFile.of, source_files(module)))
+    return _imported[module]
 
 
 def source_files(module: ModuleType) -> list[Path]:

@@ -123,3 +123,21 @@ def test_nothing_is_written_beside_the_users_files(own):
     scenario = netsim.Scenario(components=own, algorithm="mine", **TABLES)
     netsim.run(scenario, out="a")
     assert sorted(path.name for path in own.iterdir()) == ["_numbers.py", "mine.py"]
+
+
+@pytest.mark.parametrize("name", ["mine.py", "_numbers.py"])
+def test_the_record_is_of_what_plays_where_a_file_is_edited_while_a_run_goes_on(own, name):
+    """Someone goes on writing while the first of two methods is played."""
+    before = hashlib.sha256((own / name).read_bytes()).hexdigest()
+
+    def edit_meanwhile(_):
+        text = (own / name).read_text()
+        (own / name).write_text(text.replace("NUMBER = 3", "NUMBER = 5").replace("= 1", "= 7"))
+
+    scenario = netsim.Scenario(components=own, algorithm=["local", "mine"], **TABLES)
+    run = netsim.run(scenario, out="a", on_evaluation=edit_meanwhile)
+    assert hashlib.sha256((own / name).read_bytes()).hexdigest() != before
+    folder = run.folder / "mine"
+    (recorded,) = [one["mean"] for one in run_folder.summary(folder)["recorded"].values()]
+    assert recorded == 3.0
+    assert before in {one["sha256"] for one in run_folder.environment(folder)["algorithm"]}
