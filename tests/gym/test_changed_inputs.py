@@ -35,7 +35,7 @@ def write(folder, latency_ms):
 
 
 def round_s(env):
-    """Time of the first round: there and back, and two steps of half a second."""
+    """Time of a round: there and back, a look at the loss and two steps of half a second each."""
     env.reset(seed=0)
     begun_s = env.step([1.0, 0.0])[4]["time_s"]
     return env.step([1.0, 0.0])[4]["time_s"] - begun_s
@@ -46,9 +46,9 @@ def test_a_seed_that_was_played_before_takes_the_files_as_they_are_now(tmp_path)
     matrix = {"path": str(tmp_path / "latency.txt"), "unit": "ms"}
     scenario = netsim.Scenario(**TABLES, link={"latency_matrix": matrix})
     env = netsim.gym.make(scenario, reward={"time_s": -1.0}, timing_only=True)
-    assert round_s(env) == pytest.approx(1.2)
+    assert round_s(env) == pytest.approx(1.6)
     write(tmp_path, 400)
-    assert round_s(env) == pytest.approx(1.8)
+    assert round_s(env) == pytest.approx(1.9)
     env.close()
 
 
