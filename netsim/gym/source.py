@@ -17,6 +17,8 @@ from netsim.python_api.scenario import Scenario, as_scenario, kinds_for, parts
 from netsim.registry import did_you_mean
 from netsim.scenario.tables import AlgorithmEntry
 from netsim.scenario.tables import Scenario as Tables
+from netsim.traces.files import data_folder
+from netsim.traces.input_files import FileStates, states_of
 
 KEPT_WORLDS = 4
 """Worlds of so many seeds are kept for further episodes."""
@@ -57,7 +59,7 @@ class Source:
         self._algorithm = self._chosen(algorithm)
         self._scenario = self._scenario.replace(algorithm=[self._table()])
         self._record, self._recorded = None if record is None else Path(record), 0
-        self._worlds: dict[int, tuple[Tables, world.World]] = {}
+        self._worlds: dict[int, tuple[Tables, Path | None, FileStates, world.World]] = {}
         self._timing_only = timing_only
         self.seed = int(self._scenario.tables.seed)
         self.decides = self._declared()
@@ -188,14 +190,17 @@ class Source:
                 ) from error
 
     def _world(self, seed: int, tables: Tables) -> world.World:
-        """The world of a seed, built anew where files of its components have changed."""
+        """The world of a seed, built anew where files that it was made of have changed."""
+        made_of = tables, data_folder()
         kept = self._worlds.get(seed)
-        if kept is not None and kept[0] == tables:
-            return kept[1]
+        if kept is not None:
+            *made_before, states, there = kept
+            if tuple(made_before) == made_of and states_of(there.inputs) == states:
+                return there
         while len(self._worlds) >= KEPT_WORLDS:
             self._worlds.pop(next(iter(self._worlds)))
         built = runner.build(tables, tables.name)
-        self._worlds[seed] = tables, built
+        self._worlds[seed] = *made_of, states_of(built.inputs), built
         return built
 
     def gained(self, before: Totals, now: Totals) -> float:

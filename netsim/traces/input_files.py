@@ -17,6 +17,9 @@ from netsim.traces.context_notes import collecting
 
 _CHUNK = 1 << 20
 
+FileStates = tuple[tuple[Path, tuple[int, ...] | None], ...]
+"""Inode, size [byte] and time of change [ns] of files and folders."""
+
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
@@ -111,3 +114,19 @@ def note_read(files: Iterable[InputFile]) -> None:
     if notes is not None:
         for file in files:
             notes.add(Path(file.file), file)
+
+
+def states_of(files: Iterable[InputFile]) -> FileStates:
+    """Sizes and times of change of files and of their folders; None for one that is gone.
+
+    What was made of files is kept beside them: it holds as long as they are equal.
+    """
+    paths = [Path(file.file) for file in files]
+    found: dict[Path, tuple[int, ...] | None] = {}
+    for path in (*paths, *(path.parent for path in paths)):
+        try:
+            about = path.stat()
+            found[path] = about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns
+        except OSError:
+            found[path] = None
+    return tuple(found.items())

@@ -1,6 +1,8 @@
 """A notebook plays a ServerApp and a ClientApp over a scenario."""
 
 import random
+import threading
+import time
 
 import pytest
 
@@ -121,3 +123,37 @@ def test_a_run_of_objects_goes_on_where_it_was_broken_off(tmp_path):
     netsim.flower.resume(tmp_path / "parts", rounds_app, client_app)
     assert recorded_of(tmp_path / "parts") == recorded_of(tmp_path / "whole")
     assert recorded_of(tmp_path / "whole")[1]["flower_client_train_n"]["mean"] == 6
+
+
+ASIDE = []
+
+
+def test_an_app_in_a_second_thread_is_refused_and_the_first_keeps_its_clock(tmp_path):
+    """The first to end would give the other one the machine's clock in the midst of its run."""
+
+    def play_aside():
+        try:
+            netsim.flower.run(rounds_app, client_app, aside, out=tmp_path / "aside")
+        except netsim.NetsimError as error:
+            ASIDE.append(str(error))
+
+    def once(event):
+        if not ASIDE:
+            thread = threading.Thread(target=play_aside)
+            thread.start()
+            thread.join()
+
+    scenario = netsim.Scenario(
+        horizon_s=60.0,
+        nodes={"count": 3, "groups": [{"name": "s", "count": 1, "role": "server"}]},
+        link={"latency_s": 0.3},
+        exchange={"schedule": "periodic", "period_s": 10.0},
+        compute={"kind": "fixed", "step_s": 1.0},
+        algorithm=[{"kind": "flower"}],
+    )
+    aside = scenario.replace(seed=1)
+    before = time.time
+    netsim.flower.run(rounds_app, client_app, scenario, out=tmp_path / "run", on_message=once)
+    assert "another thread plays a Flower app" in ASIDE[0]
+    assert time.time is before
+    netsim.flower.run(rounds_app, client_app, aside, out=tmp_path / "again")

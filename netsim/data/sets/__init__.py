@@ -1,7 +1,6 @@
 """Data sets; one a file, its name is its `kind` in a scenario."""
 
 from abc import abstractmethod
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -13,13 +12,10 @@ from numpy.typing import NDArray
 from netsim.data.inspection import ColumnUse
 from netsim.errors import DataError, one_line
 from netsim.registry import Component, kind_of
-from netsim.traces.input_files import InputFile, collect_files, note_read
+from netsim.traces.input_files import FileStates, InputFile, collect_files, note_read, states_of
 
 Scale = tuple[tuple[float, ...], tuple[float, ...]]
 """Means and deviations per channel by which pixels in [0, 1] were standardised."""
-
-FileStates = tuple[tuple[Path, tuple[int, ...] | None], ...]
-"""Inode, size [byte] and time of change [ns] of files and folders."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +132,7 @@ class DataSet(Component):
         """
         where = folder.absolute() if folder is not None and self.needs_files else None
         samples, files, states = _load(self, where)
-        if _states(files) != states:
+        if states_of(files) != states:
             _load.cache_clear()
             samples, files, states = _load(self, where)
         note_read(files)
@@ -155,22 +151,9 @@ def _load(
         with collect_files() as notes:
             samples = data_set.read(folder)
         files = notes.hashed()
-        return samples, files, _states(files)
+        return samples, files, states_of(files)
     except (ArithmeticError, LookupError, TypeError, ValueError, MemoryError) as error:
         raise DataError(
             f'[data] kind = "{kind_of(data_set)}": its files hold what they should not '
             f"({one_line(error)}); fetch them again"
         ) from error
-
-
-def _states(files: Iterable[InputFile]) -> FileStates:
-    """Sizes and times of change of files and of their folders; None for one that is gone."""
-    paths = [Path(file.file) for file in files]
-    found: dict[Path, tuple[int, ...] | None] = {}
-    for path in (*paths, *(path.parent for path in paths)):
-        try:
-            about = path.stat()
-            found[path] = about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns
-        except OSError:
-            found[path] = None
-    return tuple(found.items())

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+import threading
 from concurrent.futures import Future
 
 from flwr.app import Message
 from flwr.common.serde import message_to_proto
 
+from netsim.errors import NetsimError
 from netsim.learning.global_draws import KeptGenerators
 from netsim.messaging.message import Opaque
 from netsim.node.node import Node
@@ -20,6 +22,38 @@ from netsim.protocols.flower.params import FlowerParams
 from netsim.protocols.flower.virtual_time import EPOCH_S
 from netsim.protocols.flower.waiting import Waiting
 from netsim.units import to_ns
+
+_guard = threading.Lock()
+_players: list[int] = []
+"""Threads that play an app: while one does, Python's clock and Flower are changed for it."""
+
+
+def _claim_process() -> int:
+    """Claim Python's clock for this thread's app; gives the thread.
+
+    Runs of one thread end in the reverse order of their beginnings, and so do their changes.
+
+    Raises
+    ------
+    NetsimError
+        If another thread plays an app: the first one to end would take the other's clock away.
+    """
+    me = threading.get_ident()
+    with _guard:
+        if any(player != me for player in _players):
+            raise NetsimError(
+                "a run of another thread plays a Flower app, for which Python's clock is changed "
+                "in the whole process; play one after the other, or in processes: netsim.sweep "
+                "with jobs"
+            )
+        _players.append(me)
+    return me
+
+
+def _release_process(player: int) -> None:
+    with _guard:
+        if player in _players:
+            _players.remove(player)
 
 
 class FlowerRun:
@@ -58,6 +92,7 @@ class FlowerRun:
         self.asks_since_s: float | None = None
         with node.seeded("flower") as seed:
             self.generators = KeptGenerators(seed)
+        self._player = _claim_process()
         self._logger = logging.getLogger("flwr")
         self._level = self._logger.level
         self._logger.setLevel(logging.WARNING)
@@ -69,6 +104,7 @@ class FlowerRun:
         except BaseException:
             self._logger.setLevel(self._level)
             self.waiting.close()
+            _release_process(self._player)
             raise
         if params.client_processes:
             self._pool = ClientPool(app, seed, params.client_processes, params.call_limit_s)
@@ -121,10 +157,13 @@ class FlowerRun:
 
     def close(self) -> None:
         """End the app and its processes, and let Flower and `time` be as they were."""
-        if self._pool is not None:
-            self._pool.close()
-        if self.thread is not None:
-            self.thread.close()
-        self.app.close()
-        self.waiting.close()
-        self._logger.setLevel(self._level)
+        try:
+            if self._pool is not None:
+                self._pool.close()
+            if self.thread is not None:
+                self.thread.close()
+            self.app.close()
+            self.waiting.close()
+            self._logger.setLevel(self._level)
+        finally:
+            _release_process(self._player)
