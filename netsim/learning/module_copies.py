@@ -52,7 +52,9 @@ def shared_memory(module: nn.Module) -> str | None:
         if isinstance(tensor, nn.Parameter) and tensor.requires_grad and _repeats(tensor):
             return f"entries of {name} are one place in memory (expand); give it .clone() of that"
     of_place: dict[int, list[tuple[str, Tensor]]] = {}
-    for name, tensor in (*own, *aliases_of(module).items()):
+    known = {name for name, _ in own}
+    beside = [(name, t) for name, t in aliases_of(module).items() if f"{name}_orig" not in known]
+    for name, tensor in (*own, *beside):  # of NAME_orig torch's spectral_norm works out NAME anew
         of_place.setdefault(_place(tensor), []).append((name, tensor))
     for found in of_place.values():
         for (one, a), (other, b) in combinations(found, 2):

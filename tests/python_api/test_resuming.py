@@ -153,7 +153,7 @@ def of_files(small, tmp_path):
     (tmp_path / "own").mkdir()
     (tmp_path / "own/kept.py").write_text(KEPT)
     (tmp_path / "data").mkdir()
-    rows = "".join(f"{i / 7 % 1},{i * i % 5},{i % 2}\n" for i in range(300))
+    rows = "".join(f"{i * 0.618034 % 1:.6f},{i * i % 5},{i % 2}\n" for i in range(300))
     (tmp_path / "data/train.csv").write_text(f"a,b,label\n{rows}")
 
     def made():
