@@ -191,7 +191,8 @@ class Source:
 
     def _world(self, seed: int, tables: Tables) -> world.World:
         """The world of a seed, built anew where files that it was made of have changed."""
-        made_of = tables, data_folder()
+        folder = data_folder()
+        made_of = tables, None if folder is None else folder.absolute()
         kept = self._worlds.get(seed)
         if kept is not None:
             *made_before, states, there = kept

@@ -12,6 +12,7 @@ from itertools import combinations
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.spectral_norm import SpectralNorm
 
 from netsim.learning.hidden_state import aliases_of, reached_parts
 
@@ -52,9 +53,9 @@ def shared_memory(module: nn.Module) -> str | None:
         if isinstance(tensor, nn.Parameter) and tensor.requires_grad and _repeats(tensor):
             return f"entries of {name} are one place in memory (expand); give it .clone() of that"
     of_place: dict[int, list[tuple[str, Tensor]]] = {}
-    known = {name for name, _ in own}
-    beside = [(name, t) for name, t in aliases_of(module).items() if f"{name}_orig" not in known]
-    for name, tensor in (*own, *beside):  # of NAME_orig torch's spectral_norm works out NAME anew
+    anew = _normalised(module)
+    beside = [(name, t) for name, t in aliases_of(module).items() if name not in anew]
+    for name, tensor in (*own, *beside):
         of_place.setdefault(_place(tensor), []).append((name, tensor))
     for found in of_place.values():
         for (one, a), (other, b) in combinations(found, 2):
@@ -66,6 +67,16 @@ def shared_memory(module: nn.Module) -> str | None:
                     "of it in forward"
                 )
     return None
+
+
+def _normalised(module: nn.Module) -> set[str]:
+    """Names of the weights that torch's `spectral_norm` works out anew before each pass."""
+    return {
+        f"{path}.{hook.name}" if path else hook.name
+        for path, layer in module.named_modules()
+        for hook in layer._forward_pre_hooks.values()
+        if isinstance(hook, SpectralNorm)
+    }
 
 
 def _named_tensors(module: nn.Module) -> Iterator[tuple[str, Tensor]]:

@@ -134,13 +134,18 @@ def package_of(folder: Path) -> str:
     return f"{PREFIX}{digest.hexdigest()}"
 
 
-def _python_files(place: Path) -> Iterator[Path]:
-    """Files that a package in a folder may consist of; folders in it without any hold none."""
-    found = sorted(place.glob("*.py"))
+def _python_files(place: Path, above: tuple[Path, ...] = ()) -> Iterator[Path]:
+    """Files that a package in a folder may consist of; folders in it without any hold none.
+
+    `above`: the folders that it lies in, which a link may lead back to.
+    """
+    found, here = sorted(place.glob("*.py")), place.resolve()
+    if here in above:
+        return
     yield from (path for path in found if not path.name.startswith(_TESTS))
     for inner in sorted(place.iterdir()) if found else ():
-        if inner.name.isidentifier() and inner.is_dir() and not inner.is_symlink():
-            yield from _python_files(inner)
+        if inner.name.isidentifier() and inner.is_dir():
+            yield from _python_files(inner, (*above, here))
 
 
 def folders() -> dict[str, Path]:

@@ -104,17 +104,21 @@ def recorded_of(folder):
     return found["event_log_sha256"], found["recorded"]
 
 
+THREE = {
+    "horizon_s": 60.0,
+    "nodes": {"count": 3, "groups": [{"name": "s", "count": 1, "role": "server"}]},
+    "link": {"latency_s": 0.3},
+    "exchange": {"schedule": "periodic", "period_s": 10.0},
+    "compute": {"kind": "fixed", "step_s": 1.0},
+    "algorithm": [{"kind": "flower"}],
+}  # fmt: skip
+"""Two clients and a server."""
+
+
 @pytest.mark.slow
 def test_a_run_of_objects_goes_on_where_it_was_broken_off(tmp_path):
     """With the state of its clients, to the last bit; what is done already is not resumed."""
-    scenario = netsim.Scenario(
-        horizon_s=60.0,
-        nodes={"count": 3, "groups": [{"name": "s", "count": 1, "role": "server"}]},
-        link={"latency_s": 0.3},
-        exchange={"schedule": "periodic", "period_s": 10.0},
-        compute={"kind": "fixed", "step_s": 1.0},
-        algorithm=[{"kind": "flower"}],
-    )
+    scenario = netsim.Scenario(**THREE)
     netsim.flower.run(rounds_app, client_app, scenario, out=tmp_path / "whole")
     BROKEN_OFF.append(KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
@@ -143,14 +147,7 @@ def test_an_app_in_a_second_thread_is_refused_and_the_first_keeps_its_clock(tmp_
             thread.start()
             thread.join()
 
-    scenario = netsim.Scenario(
-        horizon_s=60.0,
-        nodes={"count": 3, "groups": [{"name": "s", "count": 1, "role": "server"}]},
-        link={"latency_s": 0.3},
-        exchange={"schedule": "periodic", "period_s": 10.0},
-        compute={"kind": "fixed", "step_s": 1.0},
-        algorithm=[{"kind": "flower"}],
-    )
+    scenario = netsim.Scenario(**THREE)
     aside = scenario.replace(seed=1)
     before = time.time
     netsim.flower.run(rounds_app, client_app, scenario, out=tmp_path / "run", on_message=once)

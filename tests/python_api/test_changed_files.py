@@ -95,6 +95,22 @@ def test_what_is_played_is_what_the_files_hold_at_each_call(own, name, before, a
     assert played(scenario, "third", file) == 3.0
 
 
+def test_a_helper_in_a_linked_folder_is_read_again_too(own, tmp_path):
+    """A link that leads back to where it lies ends the search."""
+    (tmp_path / "shared").mkdir()
+    file = tmp_path / "shared" / "_numbers.py"
+    file.write_text("HELPER = 1\n")
+    (own / "shared").symlink_to(tmp_path / "shared")
+    (tmp_path / "shared" / "back").symlink_to(own)
+    (own / "mine.py").write_text(METHOD.replace("from . import", "from .shared import"))
+    scenario = netsim.Scenario(components=own, algorithm="mine", **TABLES)
+    netsim.run(scenario, out="first")
+    edit(file, "HELPER = 1", "HELPER = 7")
+    run = netsim.run(scenario, out="second")
+    (recorded,) = [one["mean"] for one in run_folder.summary(run.folder)["recorded"].values()]
+    assert recorded == 21.0
+
+
 def test_keys_are_those_of_the_file_as_it_is(own):
     scenario = netsim.Scenario(components=own, algorithm="mine", **TABLES)
     edit(own / "mine.py", "factor: int = 1", "factor: int = 2")
