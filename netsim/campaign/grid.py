@@ -5,38 +5,26 @@ Folders are `<out>/<point>/seed-<s>/<algorithm>/`; tables over seeds come from
 the other; `netsim.campaign.pool` plays the runs.
 """
 
-import itertools
 import json
-import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from netsim.campaign.sweep_folder import place_of
+from netsim.campaign.sweep_points import Point, place_of, points_of
 from netsim.engine import runner
 from netsim.errors import ScenarioError, one_line
 from netsim.recording.summary_fields import MEASURES
-from netsim.registry import TAGS
 from netsim.scenario import Scenario, check
 from netsim.scenario.draft import Draft
 from netsim.scenario.kinds import kinds_of
-from netsim.scenario.labels import short_key, short_path, shown
+from netsim.scenario.labels import shown
 from netsim.scenario.sweep import Draw, Sweep
 
 _WHOLE = "must be a whole number"
 _NO_RANGE = "; ranges are of numbers with a point: list the values to draw from, as in 4,8,16"
 COMMAND_LINE = "command line"
 """The layer of a draft that the options of `netsim sweep` make."""
-
-
-@dataclass(frozen=True)
-class Point:
-    """One setting of the swept keys."""
-
-    label: str
-    values: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -66,50 +54,6 @@ class Outcome:
     problem: str = ""  # why it failed; empty if it did not
     bad_input: bool = False  # whether the problem was found before anything was written
     pruned: bool = False  # whether a search ended it early
-
-
-def points(sweep: Sweep) -> list[Point]:
-    """The grid, in the order of the file; one point where nothing is varied.
-
-    No two points have one label, whatever case a file system tells apart: alike ones are numbered.
-    """
-    grid = [dict(zip(sweep.over, c, strict=True)) for c in itertools.product(*sweep.over.values())]
-    labels = [_label(values, sweep.over) for values in grid]
-    counts = Counter(label.casefold() for label in labels)
-    taken = set(counts)
-    labelled = []
-    for i, (label, values) in enumerate(zip(labels, grid, strict=True)):
-        if counts[label.casefold()] > 1:
-            numbered = (f"{label}-{k}" for k in itertools.count(i))
-            label = next(name for name in numbered if name.casefold() not in taken)
-            taken.add(label.casefold())
-        labelled.append(Point(label, values))
-    return labelled
-
-
-def _label(values: dict[str, Any], over: Mapping[str, Sequence[Any]]) -> str:
-    """A folder's name: `mu1=0.1,fading=rayleigh`."""
-    lasts = [short_key(key) for key in values]
-    parts = []
-    for (key, value), last in zip(values.items(), lasts, strict=True):
-        name = last if lasts.count(last) == 1 else key
-        text = f"{name}={_short(value, over[key])}"
-        parts.append(re.sub(r"[^A-Za-z0-9_.=-]+", "_", text))
-    return ",".join(parts)[:120] or "base"
-
-
-def _short(value: Any, others: Sequence[Any] = ()) -> str:
-    """A value in a label: of a table its kind, and what tells it from others of that kind."""
-    if isinstance(value, float):
-        return f"{value:.6g}".replace("e+", "e")
-    if not isinstance(value, dict):
-        return short_path(str(value))
-    tag = next((t for t in TAGS if t in value), None)
-    if tag is None:
-        return shown(value)
-    alike = [v for v in others if isinstance(v, dict) and v.get(tag) == value[tag]]
-    differing = [k for k in value if any(v.get(k) != value[k] for v in alike)]
-    return "-".join([str(value[tag]), *(f"{k}={_short(value[k])}" for k in differing)])
 
 
 def plan(
@@ -169,7 +113,7 @@ def plan(
         )
     names = tuple(entry.name for entry in scenario.algorithm)
     played: dict[str, str] = {}
-    for point in points(sweep):
+    for point in points_of(sweep.over):
         for further in ({}, *_ends(sweep.draw)):
             try:
                 own = at_point(draft, Point(point.label, point.values | further))

@@ -21,8 +21,9 @@ from types import ModuleType
 from typing import Any
 
 from netsim.campaign import sweep_folder
-from netsim.campaign.grid import Job, Outcome, Point, at_point, with_seed
+from netsim.campaign.grid import Job, Outcome, at_point, with_seed
 from netsim.campaign.play_job import Evaluation
+from netsim.campaign.sweep_points import Point, place_of
 from netsim.campaign.sweep_results import TRIALS, played_points, require_number, score
 from netsim.engine import optional_imports
 from netsim.errors import FolderError, ScenarioError
@@ -248,7 +249,7 @@ class Search:
                 point=point,
                 seed=seed,
                 draft=with_seed(own, seed),
-                folder=self._top / sweep_folder.place_of(point.label, seed),
+                folder=self._top / place_of(point.label, seed),
             )
             for seed in self._seeds
         ]

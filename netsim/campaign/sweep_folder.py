@@ -21,6 +21,7 @@ from types import ModuleType
 from typing import Any
 
 from netsim.campaign import run_inputs
+from netsim.campaign.sweep_points import place_of, points_of
 from netsim.engine import output_folder
 from netsim.engine.checkpoints import command
 from netsim.engine.equipment import version
@@ -85,12 +86,7 @@ def open_sweep(
         top = output_folder.claim(out, scenario.name)
     try:
         folder_lock.require_no_linked_folders(top)
-        for part in sorted((top / PARTS).glob("*")):
-            holder = folder_lock.holder(part)
-            if holder is not None:
-                raise FolderBusyError(
-                    f"--out {top}: {holder} plays part {part.name} of this sweep; wait for its end"
-                )
+        _require_no_part_under_way(top)
         yield top, define(top, scenario, said)
     finally:
         folder_lock.release(top)
@@ -143,11 +139,6 @@ def locked(folder: Path) -> Iterator[None]:
         yield
     finally:
         folder_lock.release(folder)
-
-
-def place_of(label: str, seed: int) -> str:
-    """Path of a run in its sweep's folder; each algorithm has a folder in it."""
-    return f"{label}/seed-{seed}"
 
 
 def runs_with(top: Path, file: str) -> list[Path]:
@@ -216,7 +207,10 @@ def undone(
 DEFINITION, ARGUMENTS = "scenario.toml", "sweep.json"
 
 BEGUN_WITH = "begun_with"
-"""Key of `sweep.json`: a hash of the scenario that the sweep began with."""
+"""Key of `sweep.json`: hashes of the scenario that the sweep began with and of those it grew to."""
+
+MAY_GROW = ("over", "seeds", "trials")
+"""Keys of `[sweep]` to which a sweep that goes on may have added values."""
 
 NOT_COMPARED = ("sweep.jobs",)
 """Keys that may differ when a sweep goes on: no result depends on them."""
@@ -291,6 +285,8 @@ def _digest(module: ModuleType) -> str:
 def define(top: Path, scenario: Scenario, said: Mapping[str, Any]) -> bool:
     """Write what a sweep plays, or compare it with what the folder says.
 
+    A sweep that has all runs of the folder's and more takes its place.
+
     Parameters
     ----------
     top : Path
@@ -316,7 +312,8 @@ def define(top: Path, scenario: Scenario, said: Mapping[str, Any]) -> bool:
         summary.write_json(top / ARGUMENTS, {**said, BEGUN_WITH: _digest_of(tables)})
         write_text(top / DEFINITION, text)
         return True
-    differing = _differences(there, tables)
+    grows = _adds_to(there, tables)
+    differing = [] if grows else _differences(there, tables)
     known = said_there(top)
     begun_with = known.pop(BEGUN_WITH, None)
     differing += [
@@ -328,12 +325,49 @@ def define(top: Path, scenario: Scenario, said: Mapping[str, Any]) -> bool:
         more = len(differing) - SHOWN
         text = "; ".join(differing[:SHOWN]) + (f"; and {more} more" if more > 0 else "")
         raise ScenarioError(
-            f"--out {top}: holds another sweep: {text}. To go on with it, say the same again; else "
-            "choose another folder"
+            f"--out {top}: holds another sweep: {text}. To go on with it, say the same again, or "
+            "more seeds, values or trials than there; else choose another folder"
         )
     _require_as_begun(f"--out {top}", there, begun_with)
     _require_same_inputs(top)
+    if grows:
+        _require_no_part_under_way(top)
+        (top / checksums.NAME).unlink(missing_ok=True)  # of files that are written anew at its end
+        known_as = " ".join(filter(None, (begun_with, _digest_of(tables))))
+        summary.write_json(top / ARGUMENTS, {**said, BEGUN_WITH: known_as})
+        write_text(top / DEFINITION, text)
     return False
+
+
+def _adds_to(there: Mapping[str, Any], here: Mapping[str, Any]) -> bool:
+    """Return whether a sweep has all runs of the one there, in the same folders, and more.
+
+    Of a search only the number of trials grows: each is judged by all seeds.
+    """
+    was, now = there["sweep"], here["sweep"]
+    kept = [
+        {**tables, "sweep": {k: v for k, v in tables["sweep"].items() if k not in MAY_GROW}}
+        for tables in (there, here)
+    ]
+    growing = [[sweep.get(key) for key in MAY_GROW] for sweep in (was, now)]
+    if _differences(*kept) or growing[0] == growing[1]:
+        return False
+    if "trials" in was:
+        return growing[0][:-1] == growing[1][:-1] and now.get("trials", 0) > was["trials"]
+    if "trials" in now or list(was.get("over", ())) != list(now.get("over", ())):
+        return False
+    points = [{p.label: p.values for p in points_of(sweep.get("over", {}))} for sweep in (was, now)]
+    seeds = [sweep.get("seeds") or [there.get("seed")] for sweep in (was, now)]
+    return set(seeds[0]) <= set(seeds[1]) and points[0].items() <= points[1].items()
+
+
+def _require_no_part_under_way(top: Path) -> None:
+    for part in sorted((top / PARTS).glob("*")):
+        holder = folder_lock.holder(part)
+        if holder is not None:
+            raise FolderBusyError(
+                f"--out {top}: {holder} plays part {part.name} of this sweep; wait for its end"
+            )
 
 
 def definition_as_begun(top: Path) -> dict[str, Any]:
@@ -351,8 +385,8 @@ def definition_as_begun(top: Path) -> dict[str, Any]:
     return tables
 
 
-def _require_as_begun(where: str, tables: Mapping[str, Any], begun_with: Any) -> None:
-    if begun_with not in (None, _digest_of(tables)):
+def _require_as_begun(where: str, tables: Mapping[str, Any], begun_with: str | None) -> None:
+    if begun_with is not None and _digest_of(tables) not in begun_with.split():
         raise ScenarioError(
             f"{where}: {DEFINITION} in it has been edited since the sweep began, and its points "
             "would be of different scenarios. Put back what it was, or choose another folder"

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from netsim.campaign import grid, sweep_folder
 from netsim.campaign.sweep_folder import definition
+from netsim.campaign.sweep_points import place_of, points_of
 from netsim.engine.runner import RunFailedError
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import run_folder, summary_fields
@@ -68,7 +69,7 @@ def has_results(scenario: Scenario, top: Path) -> bool:
     names = [entry.name for entry in scenario.algorithm]
     swept = design(top, scenario.sweep, scenario.seed, names)
     return any(
-        any((top / sweep_folder.place_of(label, seed)).glob("*/summary.json"))
+        any((top / place_of(label, seed)).glob("*/summary.json"))
         for label in swept.points
         for seed in swept.seeds
     )
@@ -93,7 +94,7 @@ def design(
     """
     from netsim.views.gathering.comparison import SweepDesign
 
-    points = {point.label: point.values for point in grid.points(sweep)}
+    points = {point.label: point.values for point in points_of(sweep.over)}
     if sweep.trials:
         points = played_points(folder)
     seeds, names = grid.seeds(sweep, seed), tuple(algorithms)
@@ -370,7 +371,7 @@ def _scores(top: Path, label: str, seeds: Sequence[int], name: str, select: str)
     """The scores of a point's runs, one a seed; empty if one of them has none."""
     found = []
     for seed in seeds:
-        run = top / sweep_folder.place_of(label, seed) / name
+        run = top / place_of(label, seed) / name
         has_ended = sweep_folder.state(run) == "done"
         value = score(run_folder.summary(run), select) if has_ended else None
         if value is None:

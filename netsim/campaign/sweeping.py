@@ -3,6 +3,7 @@
 Each run has a line on the terminal, and `status.json` in the sweep's folder has all of them.
 """
 
+from collections.abc import Iterable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -368,17 +369,16 @@ class Session:
         failed = self.failed
         if not failed:
             return
-        texts = list(dict.fromkeys(outcome.problem for outcome in failed))
+        reasons = "\n".join(_reasons(failed))
         if all(outcome.bad_input for outcome in failed) and len(failed) == len(self._outcomes):
             if self._new and self._where.only is None:
                 sweep_folder.withdraw(self._top)
-            raise ScenarioError("\n".join(texts))
+            raise ScenarioError(reasons)
         runs = len(self._outcomes) if self._sweep.trials else len(self._mine)
         if len(failed) == runs:
-            raise runner.RunFailedError("\n".join(texts))
+            raise runner.RunFailedError(reasons)
         raise runner.RunFailedError(
-            f"{len(failed)} of {runs} runs; the others are in {self._top}\n"
-            + "\n".join(outcome.problem for outcome in failed)
+            f"{len(failed)} of {runs} runs; the others are in {self._top}\n{reasons}"
         )
 
     def with_what_is_missing(self, stop: KeyboardInterrupt) -> KeyboardInterrupt:
@@ -394,10 +394,24 @@ class Session:
             stop.__notes__ = [
                 f"{ended} of {len(self._mine)} runs had ended; their results are in {top}"
             ]
-        stop.__notes__ += [outcome.problem for outcome in self.failed]
+        stop.__notes__ += _reasons(self.failed)
         stop.__notes__ += [
             line if line.startswith("and ") else f"not ended: {line}"
             for line in limit_lines(missing, NAMED)
         ]
         stop.__notes__.append(f"to go on: the same command with --out {top}")
         return stop
+
+
+def _reasons(failed: Iterable[Outcome]) -> list[str]:
+    """Reasons of failures: one line for all that failed alike."""
+    alike: dict[str, list[str]] = {}
+    for outcome in failed:
+        title = outcome.job.title
+        alike.setdefault(outcome.problem.removeprefix(f"{title}: "), []).append(title)
+    return [
+        f"{titles[0]}: {why}"
+        if len(titles) == 1
+        else f"{len(titles)} runs, such as {titles[0]}: {why}"
+        for why, titles in alike.items()
+    ]

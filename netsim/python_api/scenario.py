@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from netsim.campaign import grid
+from netsim.campaign.sweep_points import points_of
 from netsim.errors import ScenarioError
 from netsim.python_api.arguments import as_path, require_ordered
 from netsim.python_api.objects import Naming, Objects, dotted_key
@@ -130,7 +131,7 @@ class Scenario:
             point.label: Scenario._of(
                 grid.at_point(self._draft, point), self._objects, self._folders
             )
-            for point in grid.points(sweep)
+            for point in points_of(sweep.over)
         }
 
     def to_toml(self) -> str:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import netsim
 from netsim.campaign import grid
+from netsim.campaign.sweep_points import points_of
 from netsim.errors import ScenarioError
 from netsim.python_api.scenario import parts
 from netsim.scenario import check
@@ -30,14 +31,14 @@ WORDS = st.lists(
 @hypothesis.settings(max_examples=200, deadline=None)
 def test_no_two_points_share_a_folder_whatever_case_its_file_system_tells_apart(values, length):
     key = "a." + "k" * length
-    labels = [point.label.casefold() for point in grid.points(Sweep(over={key: tuple(values)}))]
+    labels = [point.label.casefold() for point in points_of({key: tuple(values)})]
     assert len(set(labels)) == len(values)
 
 
 def test_a_number_at_the_end_of_a_value_is_no_other_points():
     """Two files of one name get a number, which a third has of its own."""
     over = {"x.path": ("/a/x/run", "/b/x/run", "/c/x/run-0")}
-    labels = [point.label for point in grid.points(Sweep(over=over))]
+    labels = [point.label for point in points_of(over)]
     assert len(set(labels)) == 3
 
 
@@ -48,8 +49,7 @@ KEYS = {"radio.fading.k_db": (1.0, 2.0), "radio.fading.kind": ("rician",), "node
 def test_a_point_has_all_its_values_in_whatever_order_they_vary(keys):
     draft = Draft("s.toml", {"radio": {"fading": {"kind": "rayleigh"}}})
     found = [
-        grid.at_point(draft, point).raw
-        for point in grid.points(Sweep(over={key: KEYS[key] for key in keys}))
+        grid.at_point(draft, point).raw for point in points_of({key: KEYS[key] for key in keys})
     ]
     assert [raw["radio"]["fading"] for raw in found] == [
         {"kind": "rician", "k_db": k} for k in (1.0, 2.0)
@@ -103,7 +103,7 @@ def test_cells_tell_all_points_apart(values):
 def test_one_number_in_two_spellings_is_no_two_points():
     with pytest.raises(ValueError, match=r"has 1.0 twice|has 1 twice"):
         Sweep(over={"link.loss": (1, 0.5, 1.0)})
-    assert len(grid.points(Sweep(over={"a": (1, True, "1", 2**60, 2**60 + 1)}))) == 5
+    assert len(points_of({"a": (1, True, "1", 2**60, 2**60 + 1)})) == 5
 
 
 @pytest.mark.parametrize(

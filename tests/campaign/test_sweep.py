@@ -6,7 +6,7 @@ import pytest
 
 from netsim.campaign import grid as sweep
 from netsim.campaign import sweeping
-from netsim.campaign.grid import points
+from netsim.campaign.sweep_points import points_of
 from netsim.campaign.sweep_results import score
 from netsim.errors import ScenarioError
 from netsim.scenario import Sweep, check, from_dict, load
@@ -15,23 +15,23 @@ from netsim.scenario.kinds import kinds_of
 
 
 def test_a_grid_has_every_combination_in_the_order_of_the_file():
-    found = points(Sweep(over={"a.b": (1, 2), "c": ("x",)}))
+    found = points_of({"a.b": (1, 2), "c": ("x",)})
     assert [p.label for p in found] == ["b=1,c=x", "b=2,c=x"]
     assert found[1].values == {"a.b": 2, "c": "x"}
 
 
 def test_a_kind_goes_by_the_name_of_its_table():
-    found = points(Sweep(over={"radio.arq.kind": ("abort",), "exchange.schedule": ("star",)}))
+    found = points_of({"radio.arq.kind": ("abort",), "exchange.schedule": ("star",)})
     assert [p.label for p in found] == ["arq=abort,exchange=star"]
 
 
 def test_seeds_alone_make_one_point():
-    assert [p.label for p in points(Sweep(seeds=(1, 2)))] == ["base"]
+    assert [p.label for p in points_of({})] == ["base"]
 
 
 def test_labels_are_folder_names_and_differ():
     tables = ({"kind": "none"}, {"kind": "none", "hold": "exchange"})
-    found = points(Sweep(over={"radio.fading": tables, "x.path": ("../../etc",)}))
+    found = points_of({"radio.fading": tables, "x.path": ("../../etc",)})
     labels = [p.label for p in found]
     assert len(set(labels)) == 2
     assert all("/" not in label for label in labels)
@@ -39,12 +39,12 @@ def test_labels_are_folder_names_and_differ():
 
 def test_tables_of_one_kind_are_told_apart_by_what_differs():
     churn = [{"kind": "none"}] + [{"kind": "on_off", "on_s": v, "off_s": 2.0} for v in (5.0, 1e7)]
-    labels = [p.label for p in points(Sweep(over={"churn": tuple(churn)}))]
+    labels = [p.label for p in points_of({"churn": tuple(churn)})]
     assert labels == ["churn=none", "churn=on_off-on_s=5", "churn=on_off-on_s=1e07"]
 
 
 def test_keys_of_the_same_last_name_are_labelled_in_full():
-    [point] = points(Sweep(over={"a.rate": (1,), "b.rate": (2,)}))
+    [point] = points_of({"a.rate": (1,), "b.rate": (2,)})
     assert point.label == "a.rate=1,b.rate=2"
 
 

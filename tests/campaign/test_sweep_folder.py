@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import netsim
 from netsim.campaign import grid, sweep_folder, sweep_results
 from netsim.campaign.sweep_folder import arguments, define, definition
+from netsim.campaign.sweep_points import Point, points_of
 from netsim.errors import FolderBusyError, RunWarning, ScenarioError
 from netsim.recording import checksums, folder_lock, run_mismatches
 from netsim.scenario import check, draft_of, from_dict, to_toml
@@ -49,8 +51,8 @@ def test_how_many_runs_at_a_time_may_change(tmp_path):
     [
         ({"horizon_s": 20.0}, "horizon_s = 10.0 there, 20.0 here"),
         (
-            {"sweep": {**SMALL["sweep"], "seeds": [0, 1, 2]}},
-            "sweep.seeds = [0, 1] there, [0, 1, 2] here",
+            {"sweep": {**SMALL["sweep"], "seeds": [1, 2]}},
+            "sweep.seeds = [0, 1] there, [1, 2] here",
         ),
         ({"model": {"kind": "mlp", "hidden": [7]}}, "model.hidden = "),
     ],
@@ -60,6 +62,69 @@ def test_another_sweep_is_refused_by_what_differs(tmp_path, changes, expected):
     with pytest.raises(ScenarioError, match="holds another sweep") as found:
         define(tmp_path, *said(**changes))
     assert expected in str(found.value)
+
+
+BATCHES, RATES = "training.batch_size", "training.learning_rate"
+SEARCH = {"draw": {RATES: {"low": 0.1, "high": 1.0}}, "seeds": [0, 1], "trials": 3}
+
+
+@pytest.mark.parametrize(
+    ("there", "here"),
+    [
+        ({"seeds": [0, 1]}, {"seeds": [1, 2, 0]}),
+        ({}, {"seeds": [0, 1]}),
+        ({"over": {BATCHES: [4, 8]}}, {"over": {BATCHES: [2, 4, 8]}}),
+        ({"over": {BATCHES: [4], RATES: [0.1]}}, {"over": {BATCHES: [4], RATES: [0.1, 1.0]}}),
+        ({"over": {BATCHES: [4]}}, {"over": {BATCHES: [4, 8]}, "seeds": [0, 5]}),
+        (SEARCH, {**SEARCH, "trials": 5}),
+    ],
+)
+def test_a_sweep_grows_by_seeds_values_and_trials(tmp_path, there, here):
+    """It is the larger sweep after that, and the smaller one no longer."""
+    define(tmp_path, *said(sweep=there))
+    checksums.write(tmp_path)
+    assert not define(tmp_path, *said(sweep=here))
+    assert definition(tmp_path) == tomllib.loads(to_toml(said(sweep=here)[0]))
+    assert not (tmp_path / checksums.NAME).exists()
+    assert sweep_folder.definition_as_begun(tmp_path) == definition(tmp_path)
+    assert not define(tmp_path, *said(sweep=here))
+    with pytest.raises(ScenarioError, match="or more seeds, values or trials than there"):
+        define(tmp_path, *said(sweep=there))
+
+
+@pytest.mark.parametrize(
+    ("there", "here"),
+    [
+        ({"seeds": [0, 1]}, {"seeds": [1, 2, 3]}),
+        ({}, {"seeds": [1, 2]}),
+        ({"over": {BATCHES: [4, 8]}}, {"over": {BATCHES: [4, 16, 32]}}),
+        ({"over": {BATCHES: [4]}}, {"over": {BATCHES: [4], RATES: [0.1]}}),
+        ({"over": {BATCHES: [4]}, "seeds": [0, 1]}, {"over": {BATCHES: [4, 8]}, "seeds": [0]}),
+        ({"over": {RATES: [0.1]}}, {"over": {RATES: [0.1, 0.10000001]}}),  # folders by other names
+        (SEARCH, {**SEARCH, "seeds": [0, 1, 2]}),
+        (SEARCH, {**SEARCH, "trials": 5, "draw": {RATES: {"low": 0.1, "high": 2.0}}}),
+        (SEARCH, {"seeds": [0, 1, 2]}),
+        ({"seeds": [0, 1]}, SEARCH),
+    ],
+)
+def test_a_sweep_that_lacks_a_run_of_the_folder_is_another(tmp_path, there, here):
+    define(tmp_path, *said(sweep=there))
+    before = (tmp_path / "scenario.toml").read_bytes(), (tmp_path / "sweep.json").read_bytes()
+    with pytest.raises(ScenarioError, match="holds another sweep"):
+        define(tmp_path, *said(sweep=here))
+    assert before == tuple(
+        (tmp_path / name).read_bytes() for name in ("scenario.toml", "sweep.json")
+    )
+
+
+def test_a_sweep_does_not_grow_while_a_part_of_it_is_played(tmp_path):
+    """The part would sum up the smaller sweep at its end."""
+    define(tmp_path, *said())
+    with (
+        folder_lock.held(tmp_path / ".parts" / "1-of-2", take_over=True),
+        pytest.raises(FolderBusyError, match="plays part 1-of-2 of this sweep"),
+    ):
+        define(tmp_path, *said(sweep={**SMALL["sweep"], "seeds": [0, 1, 2]}))
 
 
 @pytest.mark.parametrize("table", ["over", "draw"])
@@ -107,9 +172,9 @@ def test_no_run_of_a_shipped_sweep_is_taken_for_one_of_another(tmp_path, write_r
     scenario = check(draft, kinds_of())
     assert scenario.sweep is not None
     (tmp_path / "scenario.toml").write_text(to_toml(scenario))
-    points = {point.label: point.values for point in grid.points(scenario.sweep)}
+    points = {point.label: point.values for point in points_of(scenario.sweep.over)}
     for label, values in points.items():
-        own = check(grid.at_point(draft, grid.Point(label, values)), kinds_of())
+        own = check(grid.at_point(draft, Point(label, values)), kinds_of())
         for entry in own.algorithm:
             alone, run = own.of(entry), tmp_path / label / f"seed-{own.seed}" / entry.name
             write_run(run, seed=own.seed)

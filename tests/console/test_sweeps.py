@@ -53,6 +53,19 @@ def test_the_same_command_again_plays_what_is_missing(ok, here):
     assert json.loads((out / "status.json").read_text())["done"] == 4
 
 
+@pytest.mark.slow
+def test_a_sweep_that_grew_is_the_sweep_asked_for_at_once(ok, here):
+    few = ("--over", "algorithm.local_steps=2", "--seeds", "1:2", "--jobs", "1", "--timing-only")
+    ok("sweep", "s.toml", *few, "--out", "grown", "-q")
+    result = ok("sweep", "s.toml", *GRID, "--out", "grown")
+    assert "4 runs, of which 1 are done" in result.stderr
+    ok("sweep", "s.toml", *GRID, "--out", "whole", "-q")
+    for name in ("sweep.csv", "scenario.toml"):
+        grown, whole = (without_wall_times(here / out / name) for out in ("grown", "whole"))
+        assert grown == whole
+    assert "same" in ok("verify", "grown", "--no-rerun", algorithms=False).stdout
+
+
 def test_a_run_that_was_taken_away_is_to_be_played(netsim, here, monkeypatch):
     """The sweep has ended, and yet there is something to go on with."""
     goes_on, out = [], here / "out"
@@ -187,6 +200,11 @@ def test_a_search_is_kept_and_gone_on_with(ok, netsim, here):
     compared = netsim("compare", "out", algorithms=False)
     assert compared.exit_code == 0, compared.output
     assert "trials: 3 done; trials.json lists them" in compared.stderr
+    more = [*draw[:3], "5", *draw[4:], *how]
+    assert "5 runs, of which 3 are done" in ok("sweep", "s.toml", *more, "--out", "out").stderr
+    ok("sweep", "s.toml", *more, "--out", "at_once", "-q")
+    grown, whole = (pd.read_csv(here / out / "trials.csv") for out in ("out", "at_once"))
+    assert grown.equals(whole)
 
 
 @pytest.mark.slow

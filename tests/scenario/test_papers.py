@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from netsim.campaign import grid
+from netsim.campaign.sweep_points import points_of
 from netsim.console.papers import NOT_PLAYED
 from netsim.errors import ScenarioError
 from netsim.rng import Streams
@@ -50,7 +51,7 @@ def test_a_scenario_that_plays_one_is_valid_at_every_point(name):
     scenario = check(draft, MODULES)
     if scenario.sweep is None:
         return
-    points = grid.points(scenario.sweep)
+    points = points_of(scenario.sweep.over)
     assert len({point.label for point in points}) == len(points)
     one_seed = draft.copy()
     one_seed.assign("sweep.seeds", [grid.seeds(scenario.sweep, scenario.seed)[0]], "test")
@@ -70,7 +71,7 @@ def test_its_partitions_suit_as_many_rows_as_the_data_set_has(name):
     """On labels alone, equally many of each class; a set by groups has groups of ten."""
     draft = draft_of(name, (), MODULES)
     scenario = check(draft, MODULES)
-    points = grid.points(scenario.sweep) if scenario.sweep else []
+    points = points_of(scenario.sweep.over) if scenario.sweep else []
     for point in points or [None]:
         own = draft.copy()
         own.raw.pop("sweep", None)

@@ -35,6 +35,7 @@ def command(
     """Say what a run will take: seconds and memory, in one process and with actors."""
     with terminal.loading(quiet):
         from netsim.campaign import grid
+        from netsim.campaign.sweep_points import points_of
         from netsim.console.checking import checked
         from netsim.engine import process_settings, runner
         from netsim.engine.estimate import estimated
@@ -84,7 +85,7 @@ def command(
         )
     if played.sweep is not None:
         seeds = len(grid.seeds(played.sweep, played.seed))
-        points = played.sweep.trials or len(grid.points(played.sweep))
+        points = played.sweep.trials or len(points_of(played.sweep.over))
         kind = "trials" if played.sweep.trials else "points"
         console.print(
             f"[sweep]: {points * seeds:,} runs ({points:,} {kind}, {seeds:,} seeds), of which "
