@@ -11,6 +11,7 @@ machines work in one folder, each run of which is locked, too, while it is playe
 
 import hashlib
 import json
+import math
 import sys
 import time
 import tomllib
@@ -319,14 +320,14 @@ def define(top: Path, scenario: Scenario, said: Mapping[str, Any]) -> bool:
     differing += [
         f"{_key_in_words(key)}{_value(was)} there, {_value(now)} here"
         for key, (was, now) in pairs(known, said).items()
-        if was != now
+        if was != now and not ((grows or differing) and None in (was, now))  # of another method
     ]
     if differing:
         more = len(differing) - SHOWN
         text = "; ".join(differing[:SHOWN]) + (f"; and {more} more" if more > 0 else "")
         raise ScenarioError(
             f"--out {top}: holds another sweep: {text}. To go on with it, say the same again, or "
-            "more seeds, values or trials than there; else choose another folder"
+            "more seeds, values, algorithms or trials; else choose another folder"
         )
     _require_as_begun(f"--out {top}", there, begun_with)
     _require_same_inputs(top)
@@ -345,20 +346,28 @@ def _adds_to(there: Mapping[str, Any], here: Mapping[str, Any]) -> bool:
     Of a search only the number of trials grows: each is judged by all seeds.
     """
     was, now = there["sweep"], here["sweep"]
+    grown = {key for key in MAY_GROW if was.get(key) != now.get(key)}
+    if there.get("algorithm") != here.get("algorithm"):
+        grown.add("algorithm")
     kept = [
-        {**tables, "sweep": {k: v for k, v in tables["sweep"].items() if k not in MAY_GROW}}
+        {k: v for k, v in tables.items() if k != "algorithm"}
+        | {"sweep": {k: v for k, v in tables["sweep"].items() if k not in MAY_GROW}}
         for tables in (there, here)
     ]
-    growing = [[sweep.get(key) for key in MAY_GROW] for sweep in (was, now)]
-    if _differences(*kept) or growing[0] == growing[1]:
+    if not grown or _differences(*kept):
         return False
-    if "trials" in was:
-        return growing[0][:-1] == growing[1][:-1] and now.get("trials", 0) > was["trials"]
-    if "trials" in now or list(was.get("over", ())) != list(now.get("over", ())):
+    if "trials" in was or "trials" in now:
+        return grown == {"trials"} and now.get("trials", 0) > was.get("trials", math.inf)
+    if list(was.get("over", ())) != list(now.get("over", ())):
         return False
     points = [{p.label: p.values for p in points_of(sweep.get("over", {}))} for sweep in (was, now)]
-    seeds = [sweep.get("seeds") or [there.get("seed")] for sweep in (was, now)]
-    return set(seeds[0]) <= set(seeds[1]) and points[0].items() <= points[1].items()
+    seeds = [set(sweep.get("seeds") or [there.get("seed")]) for sweep in (was, now)]
+    methods = [_methods(tables) for tables in (there, here)]
+    return (
+        seeds[0] <= seeds[1]
+        and points[0].items() <= points[1].items()
+        and methods[0].items() <= methods[1].items()
+    )
 
 
 def _require_no_part_under_way(top: Path) -> None:
@@ -435,7 +444,18 @@ def said_there(top: Path) -> dict[str, Any]:
 
 
 def _differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
-    differing = []
+    methods = [_methods(tables) for tables in (there, here)]
+    differing = [
+        f"algorithm {name} is {place} alone"
+        for place, one, other in (("there", *methods), ("here", *reversed(methods)))
+        for name in one
+        if name not in other
+    ]
+    both = methods[0].keys() & methods[1].keys()
+    there, here = (
+        {**tables, "algorithm": {name: own[name] for name in own if name in both}}
+        for tables, own in zip((there, here), methods, strict=True)
+    )
     for key, (was, now) in pairs(there, here).items():
         if was != now and key not in NOT_COMPARED:
             differing.append(f"{key} = {_value(was)} there, {_value(now)} here")
@@ -444,6 +464,13 @@ def _differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]
         if was != now and sorted(was) == sorted(now):
             differing.append(f"{'.'.join(path)} has {', '.join(was)} there, {', '.join(now)} here")
     return differing
+
+
+def _methods(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """The algorithms of a scenario by name; one alone may be no list."""
+    stated = tables.get("algorithm", ())
+    entries = [stated] if isinstance(stated, Mapping) else stated
+    return {entry.get("name", entry.get("kind", "")): entry for entry in entries}
 
 
 def _table(tables: Mapping[str, Any], path: Iterable[str]) -> Mapping[str, Any]:

@@ -293,7 +293,8 @@ class Session:
         )
         if console is not None:
             announce(console, self._scenario)
-            before = f", of which {done} are done" if done or not self._new else ""
+            are = "is" if done == 1 else "are"
+            before = f", of which {done} {are} done" if done or not self._new else ""
             so_many = "" if jobs is None or not due else f", {min(jobs, due)} at a time"
             runs = "run" if total == 1 else "runs"
             console.print(f"{total} {runs}{before}{so_many}, into {self._top}")

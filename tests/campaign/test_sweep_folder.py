@@ -88,7 +88,7 @@ def test_a_sweep_grows_by_seeds_values_and_trials(tmp_path, there, here):
     assert not (tmp_path / checksums.NAME).exists()
     assert sweep_folder.definition_as_begun(tmp_path) == definition(tmp_path)
     assert not define(tmp_path, *said(sweep=here))
-    with pytest.raises(ScenarioError, match="or more seeds, values or trials than there"):
+    with pytest.raises(ScenarioError, match="or more seeds, values, algorithms or trials"):
         define(tmp_path, *said(sweep=there))
 
 
@@ -115,6 +115,46 @@ def test_a_sweep_that_lacks_a_run_of_the_folder_is_another(tmp_path, there, here
     assert before == tuple(
         (tmp_path / name).read_bytes() for name in ("scenario.toml", "sweep.json")
     )
+
+
+LOCAL, GOSSIP = {"kind": "local"}, {"kind": "dpsgd"}
+
+
+def with_methods(*entries, **sweep):
+    return said(algorithm=list(entries), sweep={"seeds": [0, 1], **sweep})
+
+
+def test_a_sweep_grows_by_algorithms(tmp_path):
+    """What one does does not depend on which others the scenario has."""
+    define(tmp_path, *with_methods(LOCAL))
+    assert not define(tmp_path, *with_methods(GOSSIP, LOCAL, seeds=[0, 1, 2]))
+    assert not define(tmp_path, *with_methods(GOSSIP, LOCAL, seeds=[0, 1, 2]))
+    with pytest.raises(ScenarioError, match=": algorithm dpsgd is there alone; sweep"):
+        define(tmp_path, *with_methods(LOCAL))
+
+
+@pytest.mark.parametrize(
+    ("entries", "expected"),
+    [
+        ([GOSSIP], "algorithm local is there alone; algorithm dpsgd is here alone"),
+        (
+            [{**LOCAL, "local_steps": 7}, GOSSIP],
+            "algorithm dpsgd is here alone; algorithm.local.local_steps = nothing there, 7 here",
+        ),
+    ],
+)
+def test_another_algorithm_in_the_place_of_one_is_another_sweep(tmp_path, entries, expected):
+    define(tmp_path, *with_methods(LOCAL))
+    with pytest.raises(ScenarioError, match="holds another sweep") as found:
+        define(tmp_path, *with_methods(*entries))
+    assert expected in str(found.value)
+
+
+def test_a_search_does_not_grow_by_algorithms(tmp_path):
+    """Names of its trials depend on whether there are several."""
+    define(tmp_path, *with_methods(LOCAL, **SEARCH))
+    with pytest.raises(ScenarioError, match="algorithm dpsgd is here alone"):
+        define(tmp_path, *with_methods(LOCAL, GOSSIP, **SEARCH))
 
 
 def test_a_sweep_does_not_grow_while_a_part_of_it_is_played(tmp_path):

@@ -58,7 +58,7 @@ def test_a_sweep_that_grew_is_the_sweep_asked_for_at_once(ok, here):
     few = ("--over", "algorithm.local_steps=2", "--seeds", "1:2", "--jobs", "1", "--timing-only")
     ok("sweep", "s.toml", *few, "--out", "grown", "-q")
     result = ok("sweep", "s.toml", *GRID, "--out", "grown")
-    assert "4 runs, of which 1 are done" in result.stderr
+    assert "4 runs, of which 1 is done" in result.stderr
     ok("sweep", "s.toml", *GRID, "--out", "whole", "-q")
     for name in ("sweep.csv", "scenario.toml"):
         grown, whole = (without_wall_times(here / out / name) for out in ("grown", "whole"))
