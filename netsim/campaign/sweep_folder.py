@@ -213,6 +213,9 @@ BEGUN_WITH = "begun_with"
 MAY_GROW = ("over", "seeds", "trials")
 """Keys of `[sweep]` to which a sweep that goes on may have added values."""
 
+OF_TABLES = ("against", "show", "target")
+"""Keys of `[sweep]` that may differ then: its tables depend on them, no run does."""
+
 NOT_COMPARED = ("sweep.jobs",)
 """Keys that may differ when a sweep goes on: no result depends on them."""
 
@@ -341,23 +344,25 @@ def define(top: Path, scenario: Scenario, said: Mapping[str, Any]) -> bool:
 
 
 def _adds_to(there: Mapping[str, Any], here: Mapping[str, Any]) -> bool:
-    """Return whether a sweep has all runs of the one there, in the same folders, and more.
+    """Return whether a sweep has all runs of the one there, in the same folders, and more to show.
 
     Of a search only the number of trials grows: each is judged by all seeds.
     """
     was, now = there["sweep"], here["sweep"]
-    grown = {key for key in MAY_GROW if was.get(key) != now.get(key)}
+    may_differ = {*MAY_GROW, *OF_TABLES}
+    grown = {key for key in may_differ if was.get(key) != now.get(key)}
     if there.get("algorithm") != here.get("algorithm"):
         grown.add("algorithm")
     kept = [
         {k: v for k, v in tables.items() if k != "algorithm"}
-        | {"sweep": {k: v for k, v in tables["sweep"].items() if k not in MAY_GROW}}
+        | {"sweep": {k: v for k, v in tables["sweep"].items() if k not in may_differ}}
         for tables in (there, here)
     ]
     if not grown or _differences(*kept):
         return False
     if "trials" in was or "trials" in now:
-        return grown == {"trials"} and now.get("trials", 0) > was.get("trials", math.inf)
+        is_longer = now.get("trials", 0) >= was.get("trials", math.inf)
+        return is_longer and grown <= {"trials", *OF_TABLES}
     if list(was.get("over", ())) != list(now.get("over", ())):
         return False
     points = [{p.label: p.values for p in points_of(sweep.get("over", {}))} for sweep in (was, now)]

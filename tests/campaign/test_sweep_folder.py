@@ -77,6 +77,7 @@ SEARCH = {"draw": {RATES: {"low": 0.1, "high": 1.0}}, "seeds": [0, 1], "trials":
         ({"over": {BATCHES: [4], RATES: [0.1]}}, {"over": {BATCHES: [4], RATES: [0.1, 1.0]}}),
         ({"over": {BATCHES: [4]}}, {"over": {BATCHES: [4, 8]}, "seeds": [0, 5]}),
         (SEARCH, {**SEARCH, "trials": 5}),
+        ({"seeds": [0, 1]}, {"seeds": [0, 1, 2], "show": ["accuracy"], "target": 0.5}),
     ],
 )
 def test_a_sweep_grows_by_seeds_values_and_trials(tmp_path, there, here):
@@ -115,6 +116,15 @@ def test_a_sweep_that_lacks_a_run_of_the_folder_is_another(tmp_path, there, here
     assert before == tuple(
         (tmp_path / name).read_bytes() for name in ("scenario.toml", "sweep.json")
     )
+
+
+@pytest.mark.parametrize("sweep", [SMALL["sweep"], SEARCH], ids=["grid", "search"])
+def test_what_its_tables_show_may_change(tmp_path, sweep):
+    define(tmp_path, *said(sweep=sweep))
+    assert not define(tmp_path, *said(sweep={**sweep, "show": ["accuracy"], "target": 0.5}))
+    assert definition(tmp_path)["sweep"]["target"] == 0.5
+    assert not define(tmp_path, *said(sweep=sweep))
+    assert "target" not in definition(tmp_path)["sweep"]
 
 
 LOCAL, GOSSIP = {"kind": "local"}, {"kind": "dpsgd"}
