@@ -221,12 +221,13 @@ def test_a_sweep_among_runs_to_compare(netsim, here):
     assert result.stderr == "swept: is the folder of a sweep; compare it by itself\n"
 
 
+@pytest.mark.parametrize("option", ["--csv", "--latex"])
 @pytest.mark.parametrize("there", ["s.toml", "algorithms"])
-def test_a_table_never_takes_the_place_of_a_file(netsim, here, there):
+def test_a_table_never_takes_the_place_of_a_file(netsim, here, option, there):
     before = (here / "s.toml").read_text()
-    result = netsim("compare", "runs/x", "--csv", there, algorithms=False)
+    result = netsim("compare", "runs/x", option, there, algorithms=False)
     assert result.exit_code == 2
-    assert result.stderr == f"--csv {there}: is there already; name another file\n"
+    assert result.stderr == f"{option} {there}: is there already; name another file\n"
     assert (here / "s.toml").read_text() == before
 
 

@@ -29,6 +29,7 @@ COMMANDS = (
     ("sweep", "s.toml", "--seeds", "0:2", "--out", "{}"),
     ("report", "out", "--out", "{}"),
     ("compare", "out", "--csv", "{}"),
+    ("compare", "out", "--latex", "{}"),
     ("plot", "out", "--out", "{}.svg"),
     ("export", "out", "--as", "messages-csv", "--out", "{}"),
     ("export", "out", "--as", "timeline", "--out", "{}"),

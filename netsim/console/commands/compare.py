@@ -8,12 +8,16 @@ import typer
 from netsim.console import terminal
 from netsim.console.options import Against, Show, Target
 
-ALSO_CALLED = ("diff", "table", "summary", "results")
+ALSO_CALLED = ("diff", "table", "summary", "results", "latex")
 
 
 def command(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...")],
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the table here.")] = None,
+    latex: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the table that is printed as LaTeX."),
+    ] = None,
     target: Target = None,
     against: Against = None,
     show: Show = None,
@@ -24,24 +28,28 @@ def command(
     from netsim.recording.csv_files import write_csv
     from netsim.recording.run_warnings import warnings_of
     from netsim.recording.summary import left_out, run_folders
-    from netsim.recording.whole_files import require_place
+    from netsim.recording.whole_files import require_place, write_text
     from netsim.views import differences, trials
     from netsim.views.compare import table
     from netsim.views.gathering.comparison import tidy_rows
+    from netsim.views.render.latex import latex_of
     from netsim.views.render.terminal import WrappedTable
 
-    if csv is not None:
-        require_place(csv, "--csv")
-    if csv is not None and csv.exists():
-        raise ScenarioError(f"--csv {csv}: is there already; name another file")
+    for option, path in (("--csv", csv), ("--latex", latex)):
+        if path is not None:
+            require_place(path, option)
+            if path.exists():
+                raise ScenarioError(f"{option} {path}: is there already; name another file")
     if len(runs) == 1 and sweep_results.is_sweep(runs[0]):
         named = None if show is None else sweep_results.measures_named(show)
         sweep = sweep_results.tables_of(runs[0], target, named, against)
-        shown = WrappedTable((trials if sweep.trials else differences).printed(sweep))
+        printed = (trials if sweep.trials else differences).printed(sweep)
         missing = sweep_results.left_out(runs[0])
         if csv is not None:  # after all that reads the runs
             write_csv(csv, tidy_rows(sweep.lines))
-        terminal.out().print(shown)
+        if latex is not None:
+            write_text(latex, latex_of(printed))
+        terminal.out().print(WrappedTable(printed))
         for line in missing:
             terminal.err().print(line)
         return
@@ -53,7 +61,10 @@ def command(
             raise ScenarioError(f"{path}: is the folder of a sweep; compare it by itself")
     folders = {path: run_folders(path) for path in runs}
     every = [folder for of_path in folders.values() for folder in of_path]
-    terminal.out().print(WrappedTable(table(every, csv, target)))
+    printed = table(every, csv, target)
+    if latex is not None:
+        write_text(latex, latex_of(printed))
+    terminal.out().print(WrappedTable(printed))
     for path, of_path in folders.items():
         about = f"{one_line(path)}: " if len(folders) > 1 else ""
         for line in [
