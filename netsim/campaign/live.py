@@ -176,7 +176,6 @@ def live_page(
 
     Parameters
     ----------
-    wanted : bool
     names : sequence of str
         Algorithms, in the order in which they are played.
     components : sequence of Path

@@ -132,7 +132,6 @@ def read_unfinished(
 
     Parameters
     ----------
-    folder : Path
     modules : mapping of str to module
         The algorithms.
     with_changes : bool
@@ -248,7 +247,6 @@ def play(
 
     Parameters
     ----------
-    run : Unfinished
     modules : mapping of str to module
         The algorithms.
     tell : callable

@@ -55,7 +55,6 @@ def open_sweep(
     ----------
     out : Path or None
         None: the first free of runs/NAME, runs/NAME-2, ...
-    scenario : Scenario
     said : mapping
         See `arguments`.
     only : (int, int) or None
@@ -194,10 +193,8 @@ def undone(
 
     Parameters
     ----------
-    top : Path
     points : iterable of str
         Their labels.
-    seeds : sequence of int
     names : sequence of str
         Of the algorithms.
     """
@@ -255,7 +252,6 @@ def arguments(
 
     Parameters
     ----------
-    scenario : Scenario
     modules : mapping of str to module
         The algorithms, or all `Kinds`.
     timing_only : bool
@@ -295,7 +291,6 @@ def define(top: Path, scenario: Scenario, said: Mapping[str, Any]) -> bool:
     ----------
     top : Path
         The sweep's folder, locked by this process.
-    scenario : Scenario
     said : mapping
         See `arguments`.
 

@@ -83,7 +83,6 @@ def design(
     ----------
     folder : Path
         Of the sweep.
-    sweep : Sweep
     seed : int
         Of the scenario.
     algorithms : sequence of str
@@ -110,7 +109,6 @@ def design_of(
 
     Parameters
     ----------
-    folder : Path
     target : float or None
         Value of the main metric whose first crossing is told; None: the sweep's own.
     show : sequence of str or None
@@ -284,7 +282,6 @@ def require_number(summary: dict[str, Any], select: str, run: Path) -> None:
     ----------
     summary : dict
         Of the run.
-    select : str
     run : Path
         Its folder, for the message.
 
@@ -328,7 +325,6 @@ def best_trials(
         Values by label, in the sweep's order; left out are those of which a seed has no score, as
         its run failed, diverged, was ended early or is still to come: the others would be the lucky
         ones.
-    seeds : sequence of int
     names : sequence of str
         Of the algorithms.
     select : str

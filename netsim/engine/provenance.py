@@ -50,8 +50,6 @@ def environment(
 
     Parameters
     ----------
-    world : World
-    learning : Learning
     discovery : str
         How nodes learn who is in reach: the link's.
     algorithm : module

@@ -169,8 +169,6 @@ class Recorder:
 
         Parameters
         ----------
-        t_ns : int
-        node : int
         round : int
             Number of the wake-up.
         outcome : {"woke", "skipped"}
@@ -202,8 +200,6 @@ class Recorder:
 
         Parameters
         ----------
-        t_ns : int
-        node : int
         steps : int
             Local steps of the job.
         """

@@ -160,10 +160,8 @@ def read_cells(
 
     Parameters
     ----------
-    folder : Path
     file : WrittenFile
         Known to be whole.
-    groups : sequence of Group
 
     Yields
     ------

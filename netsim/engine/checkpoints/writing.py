@@ -71,10 +71,8 @@ class Checkpointing:
 
     Parameters
     ----------
-    journal : Journal
     scheduler : Scheduler
         With a backend.
-    recorder : Recorder
     made_with : dict
         Versions and machine.
     """

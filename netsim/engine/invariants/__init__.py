@@ -148,7 +148,6 @@ def differ(a: float, b: float, scale: float = 0.0) -> bool:
 
     Parameters
     ----------
-    a, b : float
     scale : float
         Of the numbers whose sums they are, where these are larger.
     """

@@ -32,8 +32,6 @@ def write(folder: Path, writer: Writer, nodes: int) -> None:
 
     Parameters
     ----------
-    folder : Path
-    writer : Writer
     nodes : int
         How many there are.
     """

@@ -27,7 +27,6 @@ class Writer:
     ----------
     folder : Path
         Of the run.
-    title : str
     scenario : mapping
         Resolved.
     online : bool

@@ -69,10 +69,8 @@ def draw(shown: Shown, heading: str = "", sheet: Sheet = SCREEN) -> Drawn:
 
     Parameters
     ----------
-    shown : Shown
     heading : str
         Over the picture, on a screen.
-    sheet : Sheet
 
     Raises
     ------
