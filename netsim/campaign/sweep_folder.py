@@ -361,12 +361,7 @@ def _digest_of(tables: Mapping[str, Any]) -> str:
 
 
 def _require_same_inputs(top: Path) -> None:
-    """Refuse a sweep of which done runs have read an input file that is another one now.
-
-    Raises
-    ------
-    ScenarioError
-    """
+    """Refuse a sweep of which done runs have read an input file that is another one now."""
     changes = run_inputs.Changes()
     for run in runs_with(top, "environment.json"):
         changed = changes.since(run, "inputs")

@@ -60,12 +60,7 @@ class Interruption:
         self.when_asked()
 
     def require_none(self) -> None:
-        """End the run if it has been asked to.
-
-        Raises
-        ------
-        Interrupted
-        """
+        """Raise Interrupted if the run has been asked to end."""
         if self.signal is not None:
             raise Interrupted(self.signal)
 
