@@ -122,7 +122,7 @@ class Fates:
 class Uses:
     """Counts and writes what became of messages with values that arrived.
 
-    `parts`: of `USE_COLUMNS`.
+    `parts`: of the table `uses`.
 
     Attributes
     ----------
