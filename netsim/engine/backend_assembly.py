@@ -26,10 +26,7 @@ from netsim.world.builder import World
 
 
 def open_backend(
-    world: World,
-    shards: Shards,
-    threads: int | None = None,
-    chosen: Sequence[Choice] | None = None,
+    world: World, shards: Shards, threads: int | None = None, chosen: Sequence[Choice] | None = None
 ) -> tuple[Sequential | Stacked | Native, Routes]:
     """Open the backend of a run, and choose the route of each model's jobs.
 

@@ -10,10 +10,7 @@ from typing import Any
 INTERRUPTED = 130
 TERMINATED = 143
 
-USUAL: dict[int, Any] = {
-    signal.SIGINT: signal.default_int_handler,
-    signal.SIGTERM: signal.SIG_DFL,
-}
+USUAL: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
 """Usual handlers of the signals, before anybody has changed them."""
 
 
