@@ -73,11 +73,9 @@ class Writer:
         self._due = {}
 
     def finish(self, last: Mapping[str, float]) -> None:
-        """See `tracker.Writer`."""
         self._send()
         self._run.summary.update(dict(last))
 
     def close(self) -> None:
-        """See `tracker.Writer`."""
         self._send()
         self._run.finish()
