@@ -99,7 +99,6 @@ def tell(top: Path, folders: Sequence[Path], scenario: Scenario, quiet: bool) ->
         The folder of all of them.
     folders : sequence of Path
         One an algorithm.
-    scenario : Scenario
     quiet : bool
         Print nothing.
     """

@@ -119,8 +119,6 @@ def ending_of(run: Unfinished, figures: bool, tell: Callable[[str], object]) -> 
 
     Parameters
     ----------
-    run : Unfinished
-    figures : bool
     tell : callable
         Told in words why a fork can't be compared.
     """

@@ -144,11 +144,7 @@ def plan(
 
 
 def _other_algorithms(
-    path: str,
-    point: Point,
-    further: dict[str, Any],
-    names: Sequence[str],
-    checked: Scenario,
+    path: str, point: Point, further: dict[str, Any], names: Sequence[str], checked: Scenario
 ) -> list[str]:
     """Problem of a point whose algorithms have other names than the scenario's, if it has one.
 

@@ -176,7 +176,6 @@ def live_page(
 
     Parameters
     ----------
-    wanted : bool
     names : sequence of str
         Algorithms, in the order in which they are played.
     components : sequence of Path
@@ -195,12 +194,7 @@ def live_page(
 
 
 def require_page(report: bool, remedy: str = "leave out --no-report") -> None:
-    """Refuse to watch a run that is to have no page.
-
-    Raises
-    ------
-    ScenarioError
-    """
+    """Refuse to watch a run that is to have no page."""
     if not report:
         raise ScenarioError(f"--watch: writes {PAGE} while the run goes on; {remedy}")
 

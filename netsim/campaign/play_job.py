@@ -51,7 +51,6 @@ def play_job(job: Job, tell: Tell, ask: Ask) -> Outcome:
 
     Parameters
     ----------
-    job : Job
     tell, ask : callable
         `ask` is asked only if the job says that it reports.
     """

@@ -174,7 +174,6 @@ def play_on_node(
 
     Parameters
     ----------
-    job : Job
     missing : tuple of str
         The algorithms to play.
     sources : list of (dict of str to bytes)

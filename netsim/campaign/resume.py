@@ -80,12 +80,7 @@ def has_ended(folder: Path) -> bool:
 
 
 def require_whole(folder: Path) -> None:
-    """Refuse the folder of a run that has ended and of which files are missing.
-
-    Raises
-    ------
-    ScenarioError
-    """
+    """Refuse the folder of a run that has ended and of which files are missing."""
     own = [folder, *(path.parent for path in sorted(folder.glob("*/status.json")))]
     lost = [
         f"{place / name}"
@@ -99,12 +94,7 @@ def require_whole(folder: Path) -> None:
 
 
 def require_every_run(folder: Path) -> None:
-    """Refuse the folder of a run of several algorithms that has ended and lacks that of one.
-
-    Raises
-    ------
-    ScenarioError
-    """
+    """Refuse the folder of a run of several algorithms that has ended and lacks that of one."""
     names = [] if _is_done(folder) else run_folder.algorithms_in(folder)
     _require_none_lost(
         folder, [f"{folder / name}" for name in names if not (folder / name).is_dir()]
@@ -132,7 +122,6 @@ def read_unfinished(
 
     Parameters
     ----------
-    folder : Path
     modules : mapping of str to module
         The algorithms.
     with_changes : bool
@@ -248,7 +237,6 @@ def play(
 
     Parameters
     ----------
-    run : Unfinished
     modules : mapping of str to module
         The algorithms.
     tell : callable

@@ -60,7 +60,6 @@ def changed_at(
         The file.
     begun : Kept
         What it held when the run was begun.
-    edits : dict
     at_s : float
         From when on they hold [s].
     modules : mapping of str to module

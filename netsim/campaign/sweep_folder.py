@@ -57,7 +57,6 @@ def open_sweep(
     ----------
     out : Path or None
         None: the first free of runs/NAME, runs/NAME-2, ...
-    scenario : Scenario
     said : mapping
         See `arguments`.
     only : (int, int) or None
@@ -186,10 +185,8 @@ def undone(
 
     Parameters
     ----------
-    top : Path
     points : iterable of str
         Their labels.
-    seeds : sequence of int
     names : sequence of str
         Of the algorithms.
     """
@@ -253,7 +250,6 @@ def arguments(
 
     Parameters
     ----------
-    scenario : Scenario
     modules : mapping of str to module
         The algorithms, or all `Kinds`.
     timing_only : bool
@@ -295,7 +291,6 @@ def define(top: Path, scenario: Scenario, said: Mapping[str, Any]) -> bool:
     ----------
     top : Path
         The sweep's folder, locked by this process.
-    scenario : Scenario
     said : mapping
         See `arguments`.
 
@@ -414,12 +409,7 @@ def _digest_of(tables: Mapping[str, Any]) -> str:
 
 
 def _require_same_inputs(top: Path) -> None:
-    """Refuse a sweep of which done runs have read an input file that is another one now.
-
-    Raises
-    ------
-    ScenarioError
-    """
+    """Refuse a sweep of which done runs have read an input file that is another one now."""
     changes = run_inputs.Changes()
     for run in runs_with(top, "environment.json"):
         changed = changes.since(run, "inputs")

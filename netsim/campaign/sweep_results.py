@@ -48,13 +48,7 @@ def is_sweep(folder: Path) -> bool:
 
 
 def require_run(folder: Path) -> None:
-    """Refuse the folder of a sweep where that of a run is wanted.
-
-    Raises
-    ------
-    ScenarioError
-        Names one of its runs.
-    """
+    """Refuse the folder of a sweep where that of a run is wanted; names one of its runs."""
     if is_sweep(folder):
         runs = sweep_folder.runs_with(folder, "status.json")
         such = f", such as {one_line(runs[0])}" if runs else ""
@@ -84,7 +78,6 @@ def design(
     ----------
     folder : Path
         Of the sweep.
-    sweep : Sweep
     seed : int
         Of the scenario.
     algorithms : sequence of str
@@ -111,7 +104,6 @@ def design_of(
 
     Parameters
     ----------
-    folder : Path
     target : float or None
         Value of the main metric whose first crossing is told; None: the sweep's own.
     show : sequence of str or None
@@ -285,7 +277,6 @@ def require_number(summary: dict[str, Any], select: str, run: Path) -> None:
     ----------
     summary : dict
         Of the run.
-    select : str
     run : Path
         Its folder, for the message.
 
@@ -329,7 +320,6 @@ def best_trials(
         Values by label, in the sweep's order; left out are those of which a seed has no score, as
         its run failed, diverged, was ended early or is still to come: the others would be the lucky
         ones.
-    seeds : sequence of int
     names : sequence of str
         Of the algorithms.
     select : str

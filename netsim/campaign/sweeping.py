@@ -66,7 +66,6 @@ def go_on(
 
     Parameters
     ----------
-    folder : Path
     components : tuple of Path
         Folders of components of the user's own.
     quiet : bool
@@ -113,7 +112,6 @@ def claimed_anew(out: Path | None, name: str, quiet: bool) -> Path:
 
     Parameters
     ----------
-    out : Path or None
     name : str
         Of the scenario.
     quiet : bool
@@ -161,7 +159,6 @@ def play(
         Without tensor work.
     quiet : bool
         Neither progress nor tables.
-    where : Where, optional
 
     Returns
     -------

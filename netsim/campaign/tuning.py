@@ -128,13 +128,10 @@ class RouteTiming:
 
     Parameters
     ----------
-    architecture : Architecture
     nodes : sequence of int
         Nodes of this model, which all take part.
     shards : Shards
         The samples of all nodes.
-    streams : Streams
-    optimizer : Optimizer
 
     Attributes
     ----------

@@ -36,7 +36,6 @@ def checked(
         What it can name.
     out : Path or None
         The folder that results shall go into.
-    timing_only : bool
     """
     problems = []
     out_problem = output_folder.out_problem(out) if out is not None else None

@@ -99,8 +99,6 @@ def as_table(entries: Sequence[Entry], rates: Rates, cores: int) -> Table:
 
     Parameters
     ----------
-    entries : sequence of Entry
-    rates : Rates
     cores : int
         Cores of the machine, over which the hours are spread.
     """

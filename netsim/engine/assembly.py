@@ -112,7 +112,6 @@ def age_limit_s(params: Table, schedule: Schedule, nodes: int) -> float:
         peer's last message however old it is.
     schedule : Schedule
         Under `rounds` an exchange ends with its round, so there is no limit beside it.
-    nodes : int
     """
     limit_s: float | None = getattr(params, "max_age_s", None)
     if limit_s is not None:

@@ -26,10 +26,7 @@ from netsim.world.builder import World
 
 
 def open_backend(
-    world: World,
-    shards: Shards,
-    threads: int | None = None,
-    chosen: Sequence[Choice] | None = None,
+    world: World, shards: Shards, threads: int | None = None, chosen: Sequence[Choice] | None = None
 ) -> tuple[Sequential | Stacked | Native, Routes]:
     """Open the backend of a run, and choose the route of each model's jobs.
 
@@ -107,12 +104,7 @@ def _spill(run: Run, device: torch.device) -> Spill | None:
 
 
 def _require_here(routes: Routes, instruction_sets: Collection[str]) -> None:
-    """Refuse routes of another machine that this one can't take.
-
-    Raises
-    ------
-    ScenarioError
-    """
+    """Refuse routes of another machine that this one can't take."""
     missing = set(routes.native_variants().values()) - set(instruction_sets)
     if missing:
         raise ScenarioError(

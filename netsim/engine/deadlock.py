@@ -77,7 +77,6 @@ def in_vain(nodes: Sequence[Processes], off: Set[int], now_ns: int, horizon_s: f
         Nodes that are off.
     now_ns : int
         When the last thing happened [ns].
-    horizon_s : float
     """
     every = [(i, *named) for i, processes in enumerate(nodes) for named in processes]
     if not every or not all(process.is_alive for _, _, process in every):
@@ -96,7 +95,6 @@ class TimePasses:
 
     Parameters
     ----------
-    clock : Clock
     nodes : sequence of Processes
         By node.
     until_ns : int

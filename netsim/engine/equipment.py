@@ -47,13 +47,7 @@ def made_with() -> dict[str, str]:
 
 
 def require_alike(other: Mapping[str, str]) -> None:
-    """Refuse to share a run with a machine that has other versions.
-
-    Raises
-    ------
-    ScenarioError
-        Naming what differs.
-    """
+    """Refuse to share a run with a machine that has other versions."""
     differ = [
         f"{name} ({here} here, {other.get(name)} there)"
         for name, here in made_with().items()

@@ -66,7 +66,6 @@ class Counting:
     ----------
     homes : sequence of int
         The actor of each node.
-    shards : Shards
     times : JobTimes
         Of jobs on one core.
     """
@@ -185,9 +184,6 @@ def estimated(
 
     Parameters
     ----------
-    world : World
-    entry : AlgorithmEntry
-    actors : int
     network_s : float
         Processor time for which the network is played at most [s].
 

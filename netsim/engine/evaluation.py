@@ -52,18 +52,14 @@ class Evaluator:
 
     Parameters
     ----------
-    nodes : sequence of NodeInternals
-    learning : Learning
     recorder : Recorder
         Where metrics and weights are written.
     bits_transmitted_by : callable
         (node) -> what it has transmitted so far [bit].
     spent_j : callable
         (node, time_ns) -> energy that it has drawn [J].
-    malicious : frozenset of int
     weights_due : list of LoggedWeights
         Emptied by `log_weights`.
-    num_classes : int
     stages : sequence of str
         Stages to measure; empty: what each node published last.
     reported : str or None

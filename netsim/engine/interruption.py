@@ -10,10 +10,7 @@ from typing import Any
 INTERRUPTED = 130
 TERMINATED = 143
 
-USUAL: dict[int, Any] = {
-    signal.SIGINT: signal.default_int_handler,
-    signal.SIGTERM: signal.SIG_DFL,
-}
+USUAL: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
 """Usual handlers of the signals, before anybody has changed them."""
 
 
@@ -60,12 +57,7 @@ class Interruption:
         self.when_asked()
 
     def require_none(self) -> None:
-        """End the run if it has been asked to.
-
-        Raises
-        ------
-        Interrupted
-        """
+        """Raise Interrupted if the run has been asked to end."""
         if self.signal is not None:
             raise Interrupted(self.signal)
 

@@ -40,8 +40,6 @@ class JobTimes:
     ----------
     backend : Backend
         Runs the jobs that are timed.
-    shards : Shards
-    world : World
 
     Attributes
     ----------
@@ -177,7 +175,6 @@ def trainings(
     ----------
     starts : mapping of int to Cell
         By node the model that it begins with.
-    optimizer : Optimizer
     steps : int
         Local steps of each.
     loss : callable or None

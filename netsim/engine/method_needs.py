@@ -26,9 +26,6 @@ def require(
 
     Parameters
     ----------
-    world : World
-    entry : AlgorithmEntry
-    algorithm : module
     left_out : frozenset of int
         Nodes that take no part.
 

@@ -211,10 +211,8 @@ class Drifting:
 
     Parameters
     ----------
-    clock : Clock
     shards : Shards
         Of the run; says which shard each node has.
-    nodes : sequence of Node
     changes : sequence of DataChange
         Each is made before all else of its instant, at 0 s now.
     """

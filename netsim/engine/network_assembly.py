@@ -47,11 +47,8 @@ def open_network(
 
     Parameters
     ----------
-    world : World
     entry : AlgorithmEntry
         Whose minibatch size tells what a local step costs.
-    clock : Clock
-    recorder : Recorder
     last_wakeup : callable
         (node, time_ns) -> (time_ns, round) of the node's last wake-up.
     """

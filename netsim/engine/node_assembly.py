@@ -42,13 +42,6 @@ class NodeAssembly:
 
     Parameters
     ----------
-    world : World
-    clock : Clock
-    recorder : Recorder
-    learning : Learning
-    membership : Membership
-    link : Link
-    devices : Devices
     wakeups : netsim.schedules.Clock or Barrier
         The wake-up times that the schedule gives, or the barrier of `rounds`.
     counts : Counter

@@ -45,7 +45,6 @@ def play(
 
     Parameters
     ----------
-    world : World
     entry : AlgorithmEntry
         Names the algorithm and holds its Params.
     folder : Path or None
@@ -122,7 +121,6 @@ def conclude(
     ----------
     folder : Path
         Of the run, which this process holds and whose files it records.
-    ended : Ended
     ending : callable
         Draws what follows from the tables; is called unless that had been done.
     checks : sequence of callable

@@ -50,8 +50,6 @@ def environment(
 
     Parameters
     ----------
-    world : World
-    learning : Learning
     discovery : str
         How nodes learn who is in reach: the link's.
     algorithm : module
@@ -77,10 +75,7 @@ def environment(
         "threshold_db": world.threshold_db,
         "tx_power_dbm": sorted(set(world.tx_power_dbm)),
         "fidelity": world.fidelity
-        and {
-            "level": world.fidelity.level,
-            "reason": world.fidelity.reason,
-        },
+        and {"level": world.fidelity.level, "reason": world.fidelity.reason},
         "discovery": discovery,
         "on_arrival": world.scenario.training.on_arrival,
         "assumptions": _assumptions(world),

@@ -78,7 +78,6 @@ class RunChecks:
         ----------
         barrier : Barrier or None
             None under other schedules.
-        end_ns : int
         totals : mapping
             What `Recorder.close` counted.
         in_flight : int

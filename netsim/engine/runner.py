@@ -64,7 +64,6 @@ def machine_problems(
 
     Parameters
     ----------
-    scenario : Scenario
     path : str
         The scenario's file, for errors.
     modules : mapping of str to module
@@ -99,7 +98,6 @@ def build(scenario: Scenario, path: str, doing: Doing | None = None) -> "World":
 
     Parameters
     ----------
-    scenario : Scenario
     path : str
         The scenario's file, for errors.
     doing : callable or None
@@ -195,7 +193,6 @@ def play(
 
     Parameters
     ----------
-    scenario : Scenario
     make_folder : callable
         Creates the run folder; called only once the world has been built, so that bad input
         leaves nothing behind.
@@ -341,12 +338,10 @@ def conclude(
 
     Parameters
     ----------
-    folder : Path
     folders : sequence of Path
         One an algorithm.
     sub_folders : bool
         Whether they are not the same.
-    ending : Ending or None
     """
     from netsim.engine.checkpoints.journal import Journal
 

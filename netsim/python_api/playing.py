@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from numbers import Integral
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from netsim.campaign import folder_rotation, run_inputs, sweep_folder, sweeping
 from netsim.campaign import fork as campaign_fork
@@ -30,9 +30,6 @@ from netsim.scenario import draft_of, to_toml
 from netsim.scenario.kinds import kinds_of
 from netsim.scenario.sweep import Sweep as SweepTable
 from netsim.traces.input_files import InputFile
-
-if TYPE_CHECKING:
-    pass
 
 _FREE = ("name", "paper", "run", "sweep")
 """Tables of a scenario on which no result depends."""

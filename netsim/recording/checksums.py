@@ -55,8 +55,6 @@ def require_as_written(folder: Path, written: Digests, later: bool = False) -> N
 
     Parameters
     ----------
-    folder : Path
-    written : dict of str to str
     later : bool
         Whether parts of tables may have been written after that.
 

@@ -30,10 +30,7 @@ class Intervals:
 
         Parameters
         ----------
-        now_ns : int
-        node : int
         what : {"train", "compute"}
-        from_ns, to_ns : int
         """
         key = (node, what)
         if node in self._off_since_ns:
@@ -46,8 +43,6 @@ class Intervals:
 
         Parameters
         ----------
-        now_ns : int
-        node : int
         what : {"train", "compute"}
         from_ns, to_ns : int
             Between which it was to work.
@@ -71,8 +66,6 @@ class Intervals:
 
         Parameters
         ----------
-        now_ns : int
-        node : int
         what : {"transmit", "receive"}
         from_ns, to_ns : int
             Where `to_ns` is the earlier one, the time is taken back.

@@ -90,7 +90,6 @@ def json_file(path: Path, form: Form = None, most_bytes: int = MOST_JSON_BYTES) 
 
     Parameters
     ----------
-    path : Path
     form : Form, optional
         What it holds; None: what `FILES` says of its name.
     most_bytes : int
@@ -129,8 +128,6 @@ def require_form(label: str, key: str, value: Any, form: Form) -> None:
     ----------
     label, key : str
         The file, and where in it the value is.
-    value : object
-    form : Form
     """
     if isinstance(form, dict):
         problem = None if isinstance(value, dict) else "must be a table"

@@ -80,9 +80,7 @@ def _concerns(key: str, method: str, sends: bool, learns: bool) -> bool:
 
 
 def _is_unmoved(
-    key: str,
-    points: Mapping[str, Mapping[str, Any]],
-    digests: Mapping[tuple[str, str], bytes],
+    key: str, points: Mapping[str, Mapping[str, Any]], digests: Mapping[tuple[str, str], bytes]
 ) -> bool:
     """Return whether runs that differ in a key alone are equal, and every value is in some.
 

@@ -12,7 +12,7 @@ import numpy as np
 from netsim.errors import ProtocolError
 from netsim.recording.fingerprint import Fingerprint
 from netsim.recording.parquet_parts import Parts, Rows
-from netsim.recording.schema import ADDED_OUTCOMES, LATER_COLUMNS, OUTCOMES, MessageRow
+from netsim.recording.schema import ADDED_OUTCOMES, OUTCOMES, MessageRow
 from netsim.recording.traffic_stats import Traffic
 
 Watcher = Callable[[Rows, Sequence[str]], None]
@@ -50,7 +50,8 @@ class MessageLog:
         self.traffic = Traffic()
         self.watchers: list[Watcher] = []
         self.taken = 0
-        self._hash = Fingerprint([c for c in parts.columns if c.name not in LATER_COLUMNS])
+        # without later columns, so that older fingerprints hold
+        self._hash = Fingerprint([c for c in parts.columns if not c.is_later])
 
     @property
     def count(self) -> int:

@@ -97,8 +97,6 @@ def curve(metrics: Rows, metric: str, main: MainMetric = ACCURACY) -> Curve:
 
     Parameters
     ----------
-    metrics : dict of str to numpy.ndarray
-    metric : str
     main : MainMetric
         Of the run: says whether low values of the metric are the worst.
     """
@@ -161,7 +159,6 @@ def node_statistics(
     ----------
     values : (N,) array
         One a node.
-    metric : str
     main : MainMetric
         Of the run: says which values are the worst.
     """
@@ -186,7 +183,6 @@ def pooled(metrics: Rows, metric: str, samples: Mapping[int, int]) -> float:
 
     Parameters
     ----------
-    metrics : dict of str to numpy.ndarray
     metric : str
         One of `POOLED`.
     samples : mapping of int to int
@@ -206,8 +202,6 @@ def best_on_validation(
 
     Parameters
     ----------
-    metrics : dict of str to numpy.ndarray
-    metric : str
     ties : {"first", "last"}
         Which of equals counts: pFedGraph takes the first, DPFL the last.
     main : MainMetric
@@ -246,8 +240,6 @@ def summary_block(
 
     Parameters
     ----------
-    metrics : dict of str to numpy.ndarray
-    metric : str
     ties : {"first", "last"}
         As `best_on_validation` takes it.
     main : MainMetric

@@ -23,14 +23,7 @@ from numpy.typing import NDArray
 
 from netsim.recording import run_folder
 from netsim.recording.parquet_parts import Rows
-from netsim.recording.schema import (
-    COMPUTE,
-    INTERVAL_COLUMNS,
-    OFF,
-    RECEIVE,
-    TRAIN,
-    TRANSMIT,
-)
+from netsim.recording.schema import COMPUTE, OFF, RECEIVE, TABLES, TRAIN, TRANSMIT
 from netsim.units import NS_PER_S
 
 ASLEEP, WAIT = "asleep", "wait"
@@ -70,7 +63,7 @@ def by_node(folder: Path, end_ns: int) -> Iterator[tuple[int, Mapping[str, Spans
         When the run ended, or as far as it came.
     """
     nodes = run_folder.nodes(folder)
-    columns = [column.name for column in INTERVAL_COLUMNS]
+    columns = [column.name for column in TABLES["intervals"]]
     rows = bounds = order = None
     if run_folder.has(folder, "intervals"):
         rows = run_folder.read(folder, "intervals", columns)

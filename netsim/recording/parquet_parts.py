@@ -77,7 +77,6 @@ class Parts:
     ----------
     folder : Path or None
         Created if need be; must be empty. None: nothing is written.
-    columns : sequence of Column
     part_rows : int
         Rows of a part.
     is_replay : bool

@@ -19,30 +19,9 @@ from netsim.recording import run_folder
 from netsim.recording.fingerprint import Fingerprint
 from netsim.recording.intervals import Intervals
 from netsim.recording.message_log import MessageLog, Watcher
-from netsim.recording.parquet_parts import (
-    Column,
-    Extent,
-    Parts,
-    Rows,
-    join,
-    write_table,
-)
+from netsim.recording.parquet_parts import Extent, Parts, Rows, join, write_table
 from netsim.recording.run_warnings import RunWarnings
-from netsim.recording.schema import (
-    GRAPH_COLUMNS,
-    HOP_COLUMNS,
-    INTERVAL_COLUMNS,
-    MESSAGE_COLUMNS,
-    METRIC_COLUMNS,
-    OTHER_EVENT_COLUMNS,
-    TRAFFIC_COLUMNS,
-    USE_COLUMNS,
-    WAKES,
-    GraphRow,
-    HopRow,
-    MetricRow,
-    TrafficRow,
-)
+from netsim.recording.schema import TABLES, WAKES, GraphRow, HopRow, MetricRow, TrafficRow
 from netsim.recording.uses import Uses
 from netsim.units import to_s
 
@@ -122,34 +101,34 @@ class Recorder:
         self.airtime_ahead_ns: Callable[[int], int] = lambda now_ns: 0
         self._accounted_to_ns = 0
 
-        def parts(name: str, columns: Sequence[Column], written: bool = True) -> Parts:
+        def parts(name: str, written: bool = True) -> Parts:
             where = folder / name if folder is not None and written else None
-            return Parts(where, columns, part_rows, is_replay)
+            return Parts(where, TABLES[name], part_rows, is_replay)
 
         self._tables = {
-            "messages": parts("messages", MESSAGE_COLUMNS, log_messages),
-            "wakes": parts("wakes", OTHER_EVENT_COLUMNS, log_messages),
-            "metrics": parts("metrics", METRIC_COLUMNS),
-            "traffic": parts("traffic", TRAFFIC_COLUMNS),
-            "graph": parts("graph", GRAPH_COLUMNS),
-            "uses": parts("uses", USE_COLUMNS, log_messages),
+            "messages": parts("messages", log_messages),
+            "wakes": parts("wakes", log_messages),
+            "metrics": parts("metrics"),
+            "traffic": parts("traffic"),
+            "graph": parts("graph"),
+            "uses": parts("uses", log_messages),
         }
         self._log = MessageLog(self._tables["messages"])
         self._other_events = self._tables["wakes"]  # wake-ups, switches and jobs
         self._other_events.on_the_way = self._hashed
         self._other_values = self._other_events.values
-        self._hash = Fingerprint(OTHER_EVENT_COLUMNS)
+        self._hash = Fingerprint(TABLES["wakes"])
         self._metrics = self._tables["metrics"]
         self._metrics.on_the_way = self._kept
         self._spent, self._graph = self._tables["traffic"], self._tables["graph"]
         self.uses = Uses(self._tables["uses"])
         self.intervals: Intervals | None = None
         if timeline:
-            self._tables["intervals"] = parts("intervals", INTERVAL_COLUMNS)
+            self._tables["intervals"] = parts("intervals")
             self.intervals = Intervals(self._tables["intervals"])
         self._hops: Parts | None = None
         if hops:
-            self._hops = self._tables["hops"] = parts("hops", HOP_COLUMNS, log_messages)
+            self._hops = self._tables["hops"] = parts("hops", log_messages)
         self.message, self.messages = self._log.message, self._log.messages
         self.traffic = self._log.traffic
         self.ages = self.uses.ages
@@ -169,8 +148,6 @@ class Recorder:
 
         Parameters
         ----------
-        t_ns : int
-        node : int
         round : int
             Number of the wake-up.
         outcome : {"woke", "skipped"}
@@ -202,8 +179,6 @@ class Recorder:
 
         Parameters
         ----------
-        t_ns : int
-        node : int
         steps : int
             Local steps of the job.
         """
@@ -250,7 +225,7 @@ class Recorder:
         """All metrics so far, as they are read from the folder; works without a folder, too."""
         self._metrics.flush()
         if self._folder is not None:
-            return run_folder.read(self._folder, "metrics", [c.name for c in METRIC_COLUMNS])
+            return run_folder.read(self._folder, "metrics", [c.name for c in TABLES["metrics"]])
         return join(self._metric_parts or [self._metrics.readable(self._metrics.take())])
 
     def checkpoint(self) -> None:

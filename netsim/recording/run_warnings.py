@@ -29,8 +29,6 @@ class RunWarnings:
 
         Parameters
         ----------
-        subject : str
-        node : int
         time_s : float
             Virtual time.
         text : str
@@ -62,10 +60,8 @@ def queued_share(in_flight: int, ended: int, woke: int, nodes: int) -> float:
     ----------
     in_flight : int
         Messages that have not ended, one for each receiver.
-    ended : int
     woke : int
         Wake-ups of all nodes together.
-    nodes : int
 
     Returns
     -------

@@ -95,10 +95,6 @@ class MessageRow(NamedTuple):
     bits_transmitted: Annotated[int, Column("bits_transmitted", "count", is_later=True)] = 0
 
 
-MESSAGE_COLUMNS = columns_of(MessageRow)
-LATER_COLUMNS = frozenset(column.name for column in MESSAGE_COLUMNS if column.is_later)
-"""Columns that enter no fingerprint, so that older fingerprints hold."""
-
 METRICS = frozenset({"loss"})
 """Metrics of the simulator's own, beside those that begin with `accuracy` or `malicious_`."""
 
@@ -159,9 +155,6 @@ class MetricRow(NamedTuple):
     energy_j: Annotated[float, Column("energy_j", "real")]
 
 
-METRIC_COLUMNS = columns_of(MetricRow)
-
-
 class TrafficRow(NamedTuple):
     """Row of `traffic/`: what the whole network, servers included, had spent by an evaluation."""
 
@@ -169,8 +162,6 @@ class TrafficRow(NamedTuple):
     bits_transmitted: Annotated[int, Column("bits_transmitted", "count")]
     airtime_s: Annotated[float, Column("airtime_s", "real")]
 
-
-TRAFFIC_COLUMNS = columns_of(TrafficRow)
 
 WEIGHTS: tuple[Literal["applied"], Literal["learned"]] = ("applied", "learned")
 """Kinds of weights in `graph/`: shares of a mixture, or what the node's method believes."""
@@ -195,7 +186,6 @@ class GraphRow(NamedTuple):
     what: Annotated[str, Column("what", "word", words=WEIGHTS, is_later=True)] = "applied"
 
 
-GRAPH_COLUMNS = columns_of(GraphRow)
 FATES = ("used", "late", "superseded", "too_old", "ignored", "not_used", "unread")
 """Fates of a message that arrived with values.
 
@@ -229,9 +219,6 @@ class UseRow(NamedTuple):
     weight: Annotated[float | None, Column("weight", "real", -inf, is_unknown=True)]
 
 
-USE_COLUMNS = columns_of(UseRow)
-
-
 class OtherEventRow(NamedTuple):
     """Row of `wakes/`: an event that is no message.
 
@@ -253,9 +240,6 @@ class OtherEventRow(NamedTuple):
     number: Annotated[int, Column("count", "count")]
 
 
-OTHER_EVENT_COLUMNS = columns_of(OtherEventRow)
-
-
 class IntervalRow(NamedTuple):
     """Row of `intervals/`: a time in which a node was in one state.
 
@@ -267,9 +251,6 @@ class IntervalRow(NamedTuple):
     node: Annotated[int, Column("node", "id", is_node=True)]
     what: Annotated[str, Column("what", "word", words=STATES)]
     busy_ns: Annotated[int, Column("busy_s", "time")]
-
-
-INTERVAL_COLUMNS = columns_of(IntervalRow)
 
 
 class HopRow(NamedTuple):
@@ -292,17 +273,15 @@ class HopRow(NamedTuple):
     bits_transmitted: Annotated[int, Column("bits_transmitted", "count")]
 
 
-HOP_COLUMNS = columns_of(HopRow)
-
 TABLES = {
-    "messages": MESSAGE_COLUMNS,
-    "wakes": OTHER_EVENT_COLUMNS,
-    "metrics": METRIC_COLUMNS,
-    "traffic": TRAFFIC_COLUMNS,
-    "graph": GRAPH_COLUMNS,
-    "uses": USE_COLUMNS,
-    "intervals": INTERVAL_COLUMNS,
-    "hops": HOP_COLUMNS,
+    "messages": columns_of(MessageRow),
+    "wakes": columns_of(OtherEventRow),
+    "metrics": columns_of(MetricRow),
+    "traffic": columns_of(TrafficRow),
+    "graph": columns_of(GraphRow),
+    "uses": columns_of(UseRow),
+    "intervals": columns_of(IntervalRow),
+    "hops": columns_of(HopRow),
 }
 """The tables of a run folder that are written in parts."""
 

@@ -109,8 +109,6 @@ def write(
 
     Parameters
     ----------
-    folder : Path
-    extra : mapping
     ties, test_samples
         As `summarise` takes them.
     """

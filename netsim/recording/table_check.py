@@ -39,7 +39,6 @@ class TableCheck:
 
     Parameters
     ----------
-    columns : sequence of Column
     nodes : int
         How many there are.
     in_order : (str, str) or None

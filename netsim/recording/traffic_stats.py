@@ -76,7 +76,6 @@ class Traffic:
             Names of the message classes, by code.
         bits_transmitted : int
             Of all nodes; a broadcast that all its receivers left has no row to tell it.
-        airtime_s : float
 
         Returns
         -------

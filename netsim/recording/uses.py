@@ -42,10 +42,8 @@ class Fates:
     ----------
     uses : Uses
         Where they are counted and recorded.
-    src : int
     kind : str
         Name of its class.
-    sent_ns : int
 
     Attributes
     ----------
@@ -85,10 +83,8 @@ class Fates:
 
         Parameters
         ----------
-        receivers : iterable of int
         row : int
             Number of the first one's row in `messages/`; those of the others follow.
-        now_ns : int
         """
         uses, fates = self.uses, self.open
         if not fates:
@@ -126,7 +122,7 @@ class Fates:
 class Uses:
     """Counts and writes what became of messages with values that arrived.
 
-    `parts`: of `USE_COLUMNS`.
+    `parts`: of the table `uses`.
 
     Attributes
     ----------
@@ -175,7 +171,6 @@ class Uses:
             The owner of the values.
         values : sequence of Brought
             Refs.
-        now_ns : int
         by : str
             What reads them.
         weights : sequence of float

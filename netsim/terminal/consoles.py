@@ -101,8 +101,6 @@ def _wrapped(text: str | Text, width: int, hanging: int | None = None) -> Text:
 
     Parameters
     ----------
-    text : str or Text
-    width : int
     hanging : int or None
         Columns before the later lines of a broken one; None: as many as before its first word.
     """

@@ -44,7 +44,6 @@ def remedy_meanwhile(evaluation_s: float, all_s: float, scenario: Scenario) -> s
     ----------
     evaluation_s, all_s : float
         Wall time of evaluations and of everything so far.
-    scenario : Scenario
     """
     if not dominates(evaluation_s, all_s):
         return None

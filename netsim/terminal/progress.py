@@ -61,10 +61,8 @@ def watched(
 
     Parameters
     ----------
-    console : Console
     scenario : Scenario or None
         What is played, which may evaluate less often; None: no word on that.
-    quiet : bool
     """
     if quiet:
         yield None

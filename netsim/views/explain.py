@@ -49,7 +49,6 @@ def gather(folder: Path, node: int | None = None) -> Shown:
     ----------
     folder : Path
         Of a run that has begun.
-    node : int, optional
 
     Returns
     -------

@@ -203,7 +203,6 @@ def spring(nodes: int, a: Ints, b: Ints, rounds: int = 60) -> Floats:
 
     Parameters
     ----------
-    nodes : int
     a, b : (L,) int64
         The ends of each link.
     rounds : int

@@ -16,11 +16,7 @@ TITLE = "The fate of messages"
 PLACE = 40
 NOTHING = "no message was sent"
 
-USED, UNUSED, OTHERS = (
-    "used",
-    "arrived, used too late or not at all",
-    "arrived without a model",
-)
+USED, UNUSED, OTHERS = ("used", "arrived, used too late or not at all", "arrived without a model")
 
 
 def of_runs(runs: Sequence[RunFolder], _: Ask) -> Shown | None:

@@ -56,7 +56,6 @@ def last_weights(
     graph : dict of str to numpy.ndarray
         Columns `t_s node peer weight`, by time. A pair's weight is the one logged last: a node
         that hears few peers at a time still shows what it thinks of all of them.
-    nodes, block : int
     """
     last = last_logged(graph, nodes)
     node, peer, weight = (graph[name][last] for name in ("node", "peer", "weight"))

@@ -9,7 +9,7 @@ import pytest
 from netsim.errors import ScenarioError
 from netsim.recording.reader import RunFolder, begun_folders
 from netsim.recording.recorder import Recorder
-from netsim.recording.schema import MESSAGE_COLUMNS
+from netsim.recording.schema import TABLES
 from netsim.units import NS_PER_S
 
 
@@ -40,10 +40,10 @@ def test_a_run_that_goes_on_has_come_as_far_as_its_last_record(folder):
 
 def test_a_figure_can_ask_for_any_column_of_a_table(folder):
     run = RunFolder.begun(folder)
-    assert {column.name for column in MESSAGE_COLUMNS} > set(run.messages)
+    assert {column.name for column in TABLES["messages"]} > set(run.messages)
     (part,) = (folder / "messages").glob("*.parquet")
     shutil.copy(part, part.with_name("part-00001.parquet"))  # the run goes on
-    for column in MESSAGE_COLUMNS:
+    for column in TABLES["messages"]:
         cells = run.messages[column.name]
         assert len(cells.codes if column.kind == "word" else cells) == 1, column.name
     assert run.messages["attempts"].tolist() == [1]

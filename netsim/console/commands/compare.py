@@ -67,8 +67,5 @@ def command(
     terminal.out().print(WrappedTable(printed))
     for path, of_path in folders.items():
         about = f"{one_line(path)}: " if len(folders) > 1 else ""
-        for line in [
-            *left_out(path),
-            *(f"{about}{warning}" for warning in warnings_of(of_path)),
-        ]:
+        for line in [*left_out(path), *(f"{about}{warning}" for warning in warnings_of(of_path))]:
             terminal.err().print(line)

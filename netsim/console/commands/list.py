@@ -67,14 +67,12 @@ ALSO_CALLED = ("ls", "kinds", "keys")
 
 def command(
     what: Annotated[
-        str,
-        typer.Argument(help="algorithms, scenarios, models, papers, channels, fading, ..."),
+        str, typer.Argument(help="algorithms, scenarios, models, papers, channels, fading, ...")
     ] = "all",
     components: Components = None,
     keys: Annotated[bool, typer.Option("--keys", help="Also the keys and their defaults.")] = False,
     measure: Annotated[
-        bool,
-        typer.Option("--measure", help="papers: hours at this machine's own rates."),
+        bool, typer.Option("--measure", help="papers: hours at this machine's own rates.")
     ] = False,
 ) -> None:
     """List the components that a scenario can choose from."""

@@ -124,11 +124,7 @@ def command(
 
 
 def options(
-    over: Iterable[str],
-    draw: Iterable[str],
-    seeds: str | None,
-    show: str | None,
-    **given: Any,
+    over: Iterable[str], draw: Iterable[str], seeds: str | None, show: str | None, **given: Any
 ) -> dict[str, Any]:
     """The `[sweep]` table that a command line describes.
 

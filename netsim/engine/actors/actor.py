@@ -249,7 +249,6 @@ class ShardActor:
 
         Parameters
         ----------
-        packed : sequence of PackedJob
         gone : sequence of int
             Values that nobody needs any more.
         *moved : dict of int to Value

@@ -69,7 +69,6 @@ class Actors:
 
     Parameters
     ----------
-    pool : RayPool
     name : str
         Of the backend that computes in each actor.
     homes : sequence of int

@@ -25,7 +25,6 @@ def with_actors(
 
     Parameters
     ----------
-    world : World
     entry : AlgorithmEntry
         What is played.
     shards : Shards

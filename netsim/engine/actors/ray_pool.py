@@ -123,8 +123,6 @@ class RayPool:
 
         Parameters
         ----------
-        actor : int
-        method : str
         *given : object
             Its arguments; a `Handle` stands for what that call returns.
         """

@@ -72,10 +72,8 @@ def in_parts(
 
     Parameters
     ----------
-    reads : dict
     size_of : callable
         (number, columns) -> bytes.
-    at_once_bytes : int
     """
     some, size = Reads(), 0
     for number, columns in reads.items():

@@ -143,12 +143,7 @@ def write_numbers(path: Path, numbers: Sequence[np.ndarray]) -> WrittenFile:
 
 
 def read_numbers(folder: Path, file: WrittenFile) -> np.ndarray:
-    """The numbers of a file that `write_numbers` wrote.
-
-    Raises
-    ------
-    DamagedError
-    """
+    """The numbers of a file that `write_numbers` wrote, or DamagedError."""
     require_whole(folder, file)
     return np.fromfile(folder / file.name, dtype="<f8")
 
@@ -160,10 +155,8 @@ def read_cells(
 
     Parameters
     ----------
-    folder : Path
     file : WrittenFile
         Known to be whole.
-    groups : sequence of Group
 
     Yields
     ------
@@ -189,12 +182,7 @@ def _value(data: bytes, group: Group) -> Tensor:
 
 
 def require_whole(folder: Path, file: WrittenFile) -> None:
-    """Refuse a file that is not, byte for byte, what was written.
-
-    Raises
-    ------
-    DamagedError
-    """
+    """Raise DamagedError unless a file is, byte for byte, what was written."""
     path = folder / file.name
     if path.name != file.name or path.is_symlink() or not path.is_file():
         raise DamagedError(f"{file.name} is missing")
@@ -206,12 +194,7 @@ def require_whole(folder: Path, file: WrittenFile) -> None:
 
 
 def require_sizes(file: WrittenFile, groups: Sequence[Group]) -> None:
-    """Refuse groups that do not fill their file exactly.
-
-    Raises
-    ------
-    DamagedError
-    """
+    """Raise DamagedError unless groups fill their file exactly."""
     for group in groups:
         if group.dtype not in DTYPES:
             raise DamagedError(f"{file.name}: values of type {group.dtype} are not known")

@@ -296,12 +296,7 @@ class Journal:
 
 
 def _checkpoint(path: Path) -> Checkpoint:
-    """The contents of a checkpoint's JSON.
-
-    Raises
-    ------
-    DamagedError
-    """
+    """The contents of a checkpoint's JSON, or DamagedError."""
     try:
         whole = json_files.json_file(path, json_files.FILES["checkpoint.json"], MAX_JSON_BYTES)
         text, sha256 = whole["checkpoint"], whole["sha256"]
@@ -318,12 +313,7 @@ def _checkpoint(path: Path) -> Checkpoint:
 
 
 def _require_parts(checkpoint: Checkpoint) -> None:
-    """Refuse a checkpoint that does not say what was written into each of its tables.
-
-    Raises
-    ------
-    DamagedError
-    """
+    """Raise DamagedError unless a checkpoint says what was written into each of its tables."""
     for table, extent in checkpoint.extents.items():
         if table not in TABLES:
             raise DamagedError(f"{table} is no table of a run")

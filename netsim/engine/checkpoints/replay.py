@@ -73,8 +73,6 @@ class CheckpointReplay:
         ----------
         moment : Moment
             Where the run is: at the checkpoint.
-        scheduler : Scheduler
-        recorder : Recorder
         device : torch.device
             Where values lie.
 

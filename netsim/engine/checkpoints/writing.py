@@ -71,20 +71,14 @@ class Checkpointing:
 
     Parameters
     ----------
-    journal : Journal
     scheduler : Scheduler
         With a backend.
-    recorder : Recorder
     made_with : dict
         Versions and machine.
     """
 
     def __init__(
-        self,
-        journal: Journal,
-        scheduler: Scheduler,
-        recorder: Recorder,
-        made_with: dict[str, Any],
+        self, journal: Journal, scheduler: Scheduler, recorder: Recorder, made_with: dict[str, Any]
     ) -> None:
         self._journal, self._scheduler, self._recorder = journal, scheduler, recorder
         self._made_with = made_with

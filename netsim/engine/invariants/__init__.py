@@ -107,7 +107,7 @@ class Invariant:
         return None
 
     def broken(self, where: str, now_ns: int, what: str, found: object, expected: object) -> None:
-        """End the run.
+        """End the run with an InvariantError.
 
         Parameters
         ----------
@@ -119,10 +119,6 @@ class Invariant:
             What the first number is, and how it stands to the second.
         found, expected : object
             Both numbers.
-
-        Raises
-        ------
-        InvariantError
         """
         name = type(self).__module__.rpartition(".")[2]
         raise InvariantError(
@@ -148,7 +144,6 @@ def differ(a: float, b: float, scale: float = 0.0) -> bool:
 
     Parameters
     ----------
-    a, b : float
     scale : float
         Of the numbers whose sums they are, where these are larger.
     """

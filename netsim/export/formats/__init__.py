@@ -189,7 +189,6 @@ def write(layout: Layout, wanted: str, path: Path | None) -> Path:
 
     Parameters
     ----------
-    layout : Layout
     wanted : str
         The format's name.
     path : Path or None
@@ -275,10 +274,8 @@ def _written(
 
     Parameters
     ----------
-    wanted : str
     path : Path or None
         None: a file called so, with the format's ending.
-    name : str
     write : callable
         (module, path)
     """

@@ -102,7 +102,6 @@ def write(run: Run, wanted: str, folder: Path | None) -> tuple[Path, list[str]]:
 
     Parameters
     ----------
-    run : Run
     wanted : str
         The simulator's name.
     folder : Path or None

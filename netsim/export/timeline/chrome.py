@@ -69,8 +69,6 @@ class Writer:
 
         Parameters
         ----------
-        pid, tid : int
-        name : str
         begin_ns, end_ns : int
             It is shown as `SHORTEST_NS` where it takes no time.
         args : mapping, optional
@@ -101,11 +99,8 @@ class Writer:
 
         Parameters
         ----------
-        pid, tid : int
         number : int
             That of the arrow: both its ends have it.
-        at_ns : int
-        ends : bool
         """
         end = '"ph":"f","bp":"e"' if ends else '"ph":"s"'
         self._put(
@@ -140,7 +135,6 @@ def open_writer(path: Path, about: Mapping[str, Any]) -> Iterator[Writer]:
 
     Parameters
     ----------
-    path : Path
     about : mapping
         What is told of the whole trace.
     """

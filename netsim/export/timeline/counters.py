@@ -22,8 +22,6 @@ def write(folder: Path, writer: Writer, main: str) -> None:
 
     Parameters
     ----------
-    folder : Path
-    writer : Writer
     main : str
         The metric by which its task is judged.
     """

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,98 +27,90 @@ _WAITING = "messages under way"
 _MOST_NAMED = 20
 
 
+class _Messages(NamedTuple):
+    """All messages of a run, in the order of its log; words as codes into their names."""
+
+    sent_ns: NDArray[np.int64]
+    done_ns: NDArray[np.int64]
+    src: NDArray[np.int64]
+    dst: NDArray[np.int64]
+    bits: NDArray[np.int64]
+    kind: NDArray[np.int64]
+    outcome: NDArray[np.int64]
+    kinds: NDArray[np.str_]
+    outcomes: NDArray[np.str_]
+    arrived: NDArray[np.bool_]
+
+
 def write(folder: Path, writer: Writer, nodes: int) -> None:
     """Write all messages of a run.
 
     Parameters
     ----------
-    folder : Path
-    writer : Writer
     nodes : int
         How many there are.
     """
     rows = run_folder.read(folder, "messages", COLUMNS)
     if not len(rows["src"]):
         return
-    sent_ns, done_ns = nanoseconds(rows["t_sent_s"]), nanoseconds(rows["t_done_s"])
     kinds, kind = np.unique(rows["kind"].astype(str), return_inverse=True)
     outcomes, outcome = np.unique(rows["outcome"].astype(str), return_inverse=True)
-    arrived = np.isin(outcome, [k for k, word in enumerate(outcomes) if word in ARRIVED])
+    sent_ns, done_ns = nanoseconds(rows["t_sent_s"]), nanoseconds(rows["t_done_s"])
     src, dst, bits = (rows[name].astype(np.int64) for name in ("src", "dst", "bits"))
+    arrived = np.isin(outcomes, ARRIVED)[outcome]
     del rows
-    unused = _unused(folder, len(src))
-    _sent(writer, sent_ns, done_ns, src, dst, kind, bits, outcome, arrived, (kinds, outcomes))
-    _came(writer, done_ns, src, dst, kind, arrived, kinds, unused)
+    log = _Messages(sent_ns, done_ns, src, dst, bits, kind, outcome, kinds, outcomes, arrived)
+    _sent(writer, log)
+    _came(writer, log, _unused(folder, len(src)))
     for node in range(nodes):
         mine = src == node
         _under_way(writer, node, sent_ns[mine], done_ns[mine])
 
 
-def _sent(
-    writer: Writer,
-    sent_ns: NDArray[np.int64],
-    done_ns: NDArray[np.int64],
-    src: NDArray[np.int64],
-    dst: NDArray[np.int64],
-    kind: NDArray[np.int64],
-    bits: NDArray[np.int64],
-    outcome: NDArray[np.int64],
-    arrived: NDArray[np.bool_],
-    words: tuple[Any, Any],
-) -> None:
+def _sent(writer: Writer, log: _Messages) -> None:
     """Slices of senders, and the beginnings of arrows."""
-    kinds, outcomes = words
-    order = np.lexsort((dst, kind, sent_ns, src))
-    groups = _groups(order, src, sent_ns, kind)
+    order = np.lexsort((log.dst, log.kind, log.sent_ns, log.src))
+    groups = _groups(order, log.src, log.sent_ns, log.kind)
     node, used = -1, 0
     lane_of: Iterator[int] = iter(())
     begins = [int(order[begin]) for begin, _ in groups]
-    ends_ns = [int(done_ns[order[begin:end]].max()) for begin, end in groups]
+    ends_ns = [int(log.done_ns[order[begin:end]].max()) for begin, end in groups]
     for k, (begin, end) in enumerate(groups):
         rows = order[begin:end].tolist()
-        first, sender = rows[0], int(src[rows[0]])
+        first, sender = rows[0], int(log.src[rows[0]])
         if sender != node:
             _name_lanes(writer, node, used)
             node, used = sender, 0
-            last = k + int(np.searchsorted(src[begins[k:]], sender, side="right"))
-            spans = zip(sent_ns[begins[k:last]].tolist(), ends_ns[k:last], strict=True)
+            last = k + int(np.searchsorted(log.src[begins[k:]], sender, side="right"))
+            spans = zip(log.sent_ns[begins[k:last]].tolist(), ends_ns[k:last], strict=True)
             lane_of = lanes((b, max(e, b + SHORTEST_NS)) for b, e in spans)
         lane = next(lane_of)
         used = max(used, lane + 1)
-        fates = Counter(str(outcomes[outcome[row]]) for row in rows)
-        pid, tid, at_ns = process_of(sender), SENT + lane, int(sent_ns[first])
-        to = dst[rows].tolist()
-        details = {"to": to[:_MOST_NAMED], "bits": int(bits[first]), **fates}
+        fates = Counter(str(log.outcomes[log.outcome[row]]) for row in rows)
+        pid, tid, at_ns = process_of(sender), SENT + lane, int(log.sent_ns[first])
+        to = log.dst[rows].tolist()
+        details = {"to": to[:_MOST_NAMED], "bits": int(log.bits[first]), **fates}
         if len(to) > _MOST_NAMED:
             details["receivers"] = len(to)
         writer.slice(
-            pid, tid, _title(str(kinds[kind[first]]), to, fates), at_ns, ends_ns[k], details
+            pid, tid, _title(str(log.kinds[log.kind[first]]), to, fates), at_ns, ends_ns[k], details
         )
         for row in rows:
-            if arrived[row]:
+            if log.arrived[row]:
                 writer.arrow(pid, tid, row, at_ns, ends=False)
     _name_lanes(writer, node, used)
 
 
-def _came(
-    writer: Writer,
-    done_ns: NDArray[np.int64],
-    src: NDArray[np.int64],
-    dst: NDArray[np.int64],
-    kind: NDArray[np.int64],
-    arrived: NDArray[np.bool_],
-    kinds: Any,
-    unused: Mapping[int, str],
-) -> None:
+def _came(writer: Writer, log: _Messages, unused: Mapping[int, str]) -> None:
     """Slices of receivers, and the ends of arrows; `unused` has what became of unused messages."""
-    order = np.lexsort((src, done_ns, dst))
-    order = order[arrived[order]]
-    for begin, end in _groups(order, dst, done_ns):
+    order = np.lexsort((log.src, log.done_ns, log.dst))
+    order = order[log.arrived[order]]
+    for begin, end in _groups(order, log.dst, log.done_ns):
         rows = order[begin:end].tolist()
-        pid, at_ns = process_of(int(dst[rows[0]])), int(done_ns[rows[0]])
-        names = "/".join(sorted({str(kinds[kind[row]]) for row in rows}))
-        whence = f"from {src[rows[0]]}" if len(rows) == 1 else f"from {len(rows)} nodes"
-        details: dict[str, Any] = {"from": src[rows].tolist()[:_MOST_NAMED]}
+        pid, at_ns = process_of(int(log.dst[rows[0]])), int(log.done_ns[rows[0]])
+        names = "/".join(sorted({str(log.kinds[log.kind[row]]) for row in rows}))
+        whence = f"from {log.src[rows[0]]}" if len(rows) == 1 else f"from {len(rows)} nodes"
+        details: dict[str, Any] = {"from": log.src[rows].tolist()[:_MOST_NAMED]}
         in_vain = Counter(unused[row] for row in rows if row in unused)
         if in_vain:
             details["arrived, not used"] = dict(in_vain)
@@ -132,7 +124,7 @@ def _came(
         writer.slice(pid, CAME, f"{names} {whence}{vain}", at_ns, at_ns + SHORTEST_NS, details)
         for row in rows:
             writer.arrow(pid, CAME, row, at_ns, ends=True)
-    for node in np.unique(dst[arrived]).tolist():
+    for node in np.unique(log.dst[log.arrived]).tolist():
         writer.thread(process_of(node), CAME, "messages in")
 
 

@@ -77,7 +77,6 @@ class Evaluations:
 
         Parameters
         ----------
-        event : EvaluationEvent
         bits : int
             Transmitted by then, of all nodes [bit].
 

@@ -27,7 +27,6 @@ class Writer:
     ----------
     folder : Path
         Of the run.
-    title : str
     scenario : mapping
         Resolved.
     """
@@ -43,7 +42,6 @@ class Writer:
         self._writer.add_text("scenario", f"{text}{tomli_w.dumps(scenario)}```", 0, walltime=0.0)
 
     def write(self, point: Point) -> None:
-        """See `tracker.Writer`."""
         t_s, step = point.t_s, round(point.t_s * self._per_s)
         for name, value in point.values.items():
             self._writer.add_scalar(name, value, step, walltime=t_s)
@@ -52,7 +50,6 @@ class Writer:
                 self._writer.add_scalar(against, value, round(point.bits / 1e3), walltime=t_s)
 
     def finish(self, last: Mapping[str, float]) -> None:
-        """See `tracker.Writer`."""
         from torch.utils.tensorboard.summary import hparams
 
         to = self._writer._get_file_writer()  # type: ignore[no-untyped-call]
@@ -63,5 +60,4 @@ class Writer:
             self._writer.add_scalar(name, value, 0, walltime=0.0)
 
     def close(self) -> None:
-        """See `tracker.Writer`."""
         self._writer.close()

@@ -27,7 +27,6 @@ class Writer:
     ----------
     folder : Path
         Of the run.
-    title : str
     scenario : mapping
         Resolved.
     online : bool
@@ -74,11 +73,9 @@ class Writer:
         self._due = {}
 
     def finish(self, last: Mapping[str, float]) -> None:
-        """See `tracker.Writer`."""
         self._send()
         self._run.summary.update(dict(last))
 
     def close(self) -> None:
-        """See `tracker.Writer`."""
         self._send()
         self._run.finish()

@@ -41,7 +41,6 @@ def writers_of(names: Sequence[str], option: str = "--log") -> list[Open]:
 
     Parameters
     ----------
-    names : sequence of str
     option : str
         By which they were named, for what is told of a program that there is not.
 

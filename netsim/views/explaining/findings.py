@@ -42,8 +42,6 @@ def harm(weight: float, text: str, queries: tuple[Query, ...]) -> Finding:
     ----------
     weight : float
         In [0, 1].
-    text : str
-    queries : tuple of Query
     """
     return Finding(HARM if weight >= LEAST else MINOR, weight, text, queries)
 
@@ -62,7 +60,6 @@ def count(many: int, one: str, more: str = "") -> str:
 
     Parameters
     ----------
-    many : int
     one : str
         What one of them is called.
     more : str

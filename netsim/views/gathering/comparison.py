@@ -132,7 +132,6 @@ def node_pairs(
     ----------
     metrics, others : Rows
         Tables of metrics.
-    metric : str
     until_s : float
         No later than this [s].
     column : str

@@ -91,10 +91,8 @@ def over_seeds(
 
     Parameters
     ----------
-    label : str
     runs : sequence of RunFolder
         The curve has the times at which all were evaluated.
-    metric : str
     against : {"time", "megabytes", "airtime"}
         Over seeds it is averaged, too, evaluation by evaluation.
     band : {"interval", "std", "nodes", "none"}
@@ -147,8 +145,6 @@ def worst(label: str, run: RunFolder, metric: str, against: str) -> Line:
 
     Parameters
     ----------
-    label, metric : str
-    run : RunFolder
     against : {"time", "megabytes", "airtime"}
     """
     found = measured.curve(run.measured, metric, run.main)
@@ -162,10 +158,8 @@ def difference(
 
     Parameters
     ----------
-    label : str
     paired : sequence of (RunFolder, RunFolder)
         The run, and the one that is subtracted.
-    metric : str
     band : {"interval", "std", "nodes", "none"}
 
     Raises
@@ -191,7 +185,6 @@ def node_differences(run: RunFolder, other: RunFolder, metric: str) -> dict[floa
     ----------
     run, other : RunFolder
         The other is subtracted.
-    metric : str
 
     Raises
     ------

@@ -170,12 +170,10 @@ def write(pair: Pair, change: dict[str, Any], compared: dict[str, int], nodes: i
 
     Parameters
     ----------
-    pair : Pair
     change : dict
         The keys that were changed.
     compared : dict of str to int
         What `require_equal_past` found.
-    nodes : int
     """
     found, rows = compare(pair, nodes)
     unlike = made_unlike(_folders(pair), [str(folder) for folder in _folders(pair)])

@@ -196,8 +196,6 @@ def compare(
 
     Parameters
     ----------
-    runs, others : sequence of RunFolder
-    metric : str
     at_s : float, optional
         Virtual time [s]: the last evaluation that both runs of a pair have at or before it. None:
         the last that both have.

@@ -88,7 +88,6 @@ def key(path: str, values: Sequence[Any] = (), column: str = "x") -> Quantity:
 
     Parameters
     ----------
-    path : str
     values : sequence
         The values drawn along the axis; the numbers among them choose the prefix of the unit.
     column : str
@@ -109,12 +108,10 @@ def quantity(named: str, unit: str, values: Sequence[Any], column: str = "x") ->
 
     Parameters
     ----------
-    named : str
     unit : str
         Empty: it has none.
     values : sequence
         What is drawn along the axis.
-    column : str
     """
     prefix, per = _prefix(unit, values) if unit else ("", 1.0)
     return Quantity(column, named, prefix + unit, per)

@@ -28,7 +28,6 @@ def sums(
     ----------
     row, column : (R,) int
         Ids of nodes.
-    nodes, block : int
     values : (R,) array, optional
         None: each counts one.
 
@@ -51,7 +50,6 @@ def tidy(
     ----------
     row, column : str
         Names of the columns with the ids of the blocks' first nodes.
-    block : int
     **cells : (M, M) array
         By column; NaN where there is none.
     """

@@ -116,9 +116,6 @@ def shown_of(name: str, runs: Sequence[RunFolder], ask: Ask, before: str = "") -
 
     Parameters
     ----------
-    name : str
-    runs : sequence of RunFolder
-    ask : Ask
     before : str
         Begins what is refused.
 

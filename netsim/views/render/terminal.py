@@ -134,7 +134,6 @@ def say(shown: Shown, console: Any, with_queries: bool = False) -> None:
 
     Parameters
     ----------
-    shown : Shown
     console
         Of `netsim.terminal.consoles`.
     with_queries : bool

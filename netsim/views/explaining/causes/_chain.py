@@ -20,13 +20,11 @@ def pace(run: Evidence, part: str, name: str, what: str, holds_back: bool = True
 
     Parameters
     ----------
-    run : Evidence
     part : {"air", "compute", "wait"}
     name : str
         Begins the sentence.
     what : str
         What the rounds waited for; ends it.
-    holds_back : bool
     """
     share = share_of(run, part)
     if share < LEAST:

@@ -14,7 +14,6 @@ def lost_to(run: Evidence, outcome: str, name: str, why: str, more: str = "") ->
 
     Parameters
     ----------
-    run : Evidence
     outcome : str
         In the table `messages`.
     name : str

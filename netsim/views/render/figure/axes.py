@@ -87,8 +87,6 @@ def difference_axis(axes: Axes, drawn: NDArray[np.float64], in_percent: bool) ->
 
     Parameters
     ----------
-    axes : Axes
-    drawn : array
     in_percent : bool
         Whether ticks are a hundred times the values: points of percent.
     """
@@ -108,8 +106,6 @@ def wrapped(label: str, figure: Figure, columns: int) -> str:
 
     Parameters
     ----------
-    label : str
-    figure : Figure
     columns : int
         Panels beside each other.
     """

@@ -40,7 +40,6 @@ def write(drawn: Drawn, path: Path, form: str, with_table: bool) -> list[Path]:
 
     Parameters
     ----------
-    drawn : Drawn
     path : Path
         Of the figure.
     form : {"pdf", "svg", "png"}

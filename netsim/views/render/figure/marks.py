@@ -13,18 +13,7 @@ from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError
-from netsim.views import (
-    Cells,
-    Layers,
-    Lines,
-    Panel,
-    Places,
-    Points,
-    Response,
-    Shares,
-    Shown,
-    Table,
-)
+from netsim.views import Cells, Layers, Lines, Panel, Places, Points, Response, Shares, Shown, Table
 from netsim.views.gathering.numbers import evenly, rows_of
 from netsim.views.render.colours import COLOURS_OF, FATES
 from netsim.views.render.figure import axes as plot_axes
@@ -69,10 +58,8 @@ def draw(shown: Shown, heading: str = "", sheet: Sheet = SCREEN) -> Drawn:
 
     Parameters
     ----------
-    shown : Shown
     heading : str
         Over the picture, on a screen.
-    sheet : Sheet
 
     Raises
     ------

@@ -22,8 +22,6 @@ def set_up(axis: Response, panel: Axes, narrow: bool = False) -> None:
 
     Parameters
     ----------
-    axis : Response
-    panel : Axes
     narrow : bool
         Whether words have little room.
     """

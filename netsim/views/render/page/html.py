@@ -27,7 +27,6 @@ def write(path: Path, content: Mapping[str, Any]) -> None:
 
     Parameters
     ----------
-    path : Path
     content : mapping
         `kind` (`runs` or `sweep`), `title`, and `runs`, each with `label`, `notices` and `panels`;
         `live`: how far a run is that goes on.

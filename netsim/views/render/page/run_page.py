@@ -38,7 +38,6 @@ def gather(
 
     Parameters
     ----------
-    folder : Path
     places : callable
         Where nodes that move were, see `reader.Places`.
     is_live : bool
