@@ -135,7 +135,7 @@ def with_methods(*entries, **sweep):
 
 
 def test_a_sweep_grows_by_algorithms(tmp_path):
-    """What one does does not depend on which others the scenario has."""
+    """An algorithm's runs do not depend on which others the scenario has."""
     define(tmp_path, *with_methods(LOCAL))
     assert not define(tmp_path, *with_methods(GOSSIP, LOCAL, seeds=[0, 1, 2]))
     assert not define(tmp_path, *with_methods(GOSSIP, LOCAL, seeds=[0, 1, 2]))
