@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -153,6 +154,7 @@ def test_looking_takes_the_lock_from_nobody(tmp_path):
     def look():
         while not looking.is_set():
             seen.add(folder_lock.holder(tmp_path))
+            time.sleep(0.001)  # else three threads in a loop keep the fourth from its turn
 
     threads = [threading.Thread(target=look) for _ in range(3)]
     for thread in threads:
