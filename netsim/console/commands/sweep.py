@@ -89,7 +89,8 @@ def command(
 ) -> None:
     """Play a scenario many times (a grid, a search, seeds); paired differences.
 
-    In the folder of a sweep, the same command plays what is missing.
+    In the folder of a sweep, the same command plays what is missing; with more seeds, values or
+    algorithms, what is new.
     """
     with terminal.loading(quiet):
         from netsim.campaign import sweeping
