@@ -24,6 +24,7 @@ from netsim.learning.scheduler import Scheduler
 from netsim.learning.shards import Shards
 from netsim.node.internals import NodeInternals
 from netsim.node.publishing_verbs import LoggedWeights, Publication
+from netsim.recording.observers import ValuesTold
 from netsim.recording.recorder import Recorder
 from netsim.recording.schema import RECORDED, REPORTED
 from netsim.registry import Table
@@ -109,7 +110,7 @@ class Evaluator:
         self.time_ns = 0
         self.wall_s = 0.0
         self.weights_told: list[Callable[[int, int, Sequence[float]], None]] = []
-        self.values_told: list[Callable[[int, Mapping[str, Mapping[int, float]]], None]] = []
+        self.values_told: list[ValuesTold] = []
 
     def run(self, time_ns: int) -> float | None:
         """Measure now; the mean of the main metric over benign nodes; None without one."""
@@ -128,32 +129,30 @@ class Evaluator:
             if self._shards.train_size(self._shards.held[node.id])
             for publication in self._published(node)
         ]
-        reached = []
         main = self._reported or self._shards.task.main
         values: dict[str, dict[int, float]] = defaultdict(dict)
+        by_stage: dict[str, dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
         for (node, publication), found in zip(shown, self._measured(shown), strict=True):
             prefix = "malicious_" if node.id in self._malicious else ""
             for metric, value in found.items():
                 self._write(time_ns, node, prefix + metric, publication.stage, value)
                 values[prefix + metric][node.id] = value  # of several stages the last
-            if main in found and not prefix:
-                reached.append(found[main])
+                if len(self._stages) > 1:
+                    by_stage[publication.stage][prefix + metric][node.id] = value
         for name in self._names & values.keys() - {main}:
             raise ProtocolError(f"record: {name} is a metric that is measured; rename it")
         for node_id, value in self._last_reported.items():
             prefix = "malicious_" if node_id in self._malicious else ""
             self._write(time_ns, self._nodes[node_id], prefix + main, REPORTED, value)
             values[prefix + main][node_id] = value
-            if not prefix:
-                reached.append(value)
         self.means = {m: sum(v.values()) / len(v) for m, v in values.items()}
         self._counts = {m: len(v) for m, v in values.items() if m != self._reported}
         self.main_values = values.get(main, {})
         self.time_ns = time_ns
         self.wall_s += time.perf_counter() - started_s
         for listener in self.values_told:
-            listener(time_ns, values)
-        mean = sum(reached) / len(reached) if reached else math.nan
+            listener(time_ns, values, by_stage)
+        mean = self.means.get(main, math.nan)
         return mean if math.isfinite(mean) else None
 
     def _write(

@@ -6,6 +6,7 @@ without them has the recorder itself. They are told what was recorded and can ch
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from netsim.recording.recorder import Recorder
@@ -90,11 +91,14 @@ class EvaluationEvent(NamedTuple):
         Virtual time [s].
     values : mapping of str to mapping
         By metric, the value of each node by its id; of several stages the last.
+    by_stage : mapping of str to mapping
+        By stage, the same of each; empty unless `stages` names several.
     """
 
     algorithm: str
     t_s: float
     values: Mapping[str, Mapping[int, float]]
+    by_stage: Mapping[str, Mapping[str, Mapping[int, float]]] = MappingProxyType({})
 
     @property
     def means(self) -> dict[str, float]:
@@ -127,7 +131,8 @@ class TrafficEvent(NamedTuple):
     local_steps: int
 
 
-ValuesTold = Callable[[int, Mapping[str, Mapping[int, float]]], None]
+Values = Mapping[str, Mapping[int, float]]
+ValuesTold = Callable[[int, Values, Mapping[str, Values]], None]
 """Told of an evaluation: virtual time [ns], values by metric and node."""
 
 
@@ -176,12 +181,16 @@ class Observers:
         if self.on_evaluation is not None:
             tell = self.on_evaluation
 
-            def evaluated(time_ns: int, values: Mapping[str, Mapping[int, float]]) -> None:
+            def evaluated(time_ns: int, values: Values, by_stage: Mapping[str, Values]) -> None:
                 if values:  # some node has published a model
-                    found = {metric: dict(of_nodes) for metric, of_nodes in values.items()}
-                    tell(EvaluationEvent(algorithm, to_s(time_ns), found))
+                    stages = {stage: _copied(found) for stage, found in by_stage.items()}
+                    tell(EvaluationEvent(algorithm, to_s(time_ns), _copied(values), stages))
 
             values_told.append(evaluated)
+
+
+def _copied(values: Values) -> dict[str, dict[int, float]]:
+    return {metric: dict(of_nodes) for metric, of_nodes in values.items()}
 
 
 def _tell_of_messages(

@@ -1,13 +1,14 @@
 """Records of a run's tables, for dashboards: `netsim export RUN --as tensorboard`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from netsim.errors import ScenarioError
 from netsim.export.trackers import scalars, tracker
 from netsim.recording import run_folder
 from netsim.recording.observers import EvaluationEvent
-from netsim.recording.schema import RECORDED
+from netsim.recording.schema import RECORDED, REPORTED
 
 _COLUMNS = ("t_s", "node", "metric", "value")
 
@@ -40,7 +41,7 @@ def write(folder: Path, program: str, into: Path) -> None:
     into.mkdir(parents=True)
     writer = opens(into, title, scenario)
     try:
-        for point in points(folder):
+        for point in points(folder, scenario):
             writer.write(point)
         if last:
             writer.finish(last)
@@ -48,16 +49,21 @@ def write(folder: Path, program: str, into: Path) -> None:
         writer.close()
 
 
-def points(folder: Path) -> Iterator[scalars.Point]:
+def points(folder: Path, scenario: Mapping[str, Any]) -> Iterator[scalars.Point]:
     """The numbers of a run's evaluations, in order of time, traffic before what was measured."""
     measured: dict[float, dict[str, dict[int, float]]] = {}
+    stages: dict[float, dict[str, dict[str, dict[int, float]]]] = {}
+    are_several = len(_stages(scenario)) > 1
     if run_folder.has(folder, "metrics"):
         rows = run_folder.read(folder, "metrics", (*_COLUMNS, "stage"))
         # what methods record comes node by node, each at its own time: there is no mean over nodes
         of_all = rows["stage"] != RECORDED
-        cells = (rows[c][of_all].tolist() for c in _COLUMNS)
-        for t_s, node, metric, value in zip(*cells, strict=True):
+        cells = (rows[c][of_all].tolist() for c in (*_COLUMNS, "stage"))
+        for t_s, node, metric, value, stage in zip(*cells, strict=True):
             measured.setdefault(t_s, {}).setdefault(metric, {})[node] = value
+            if are_several and stage != REPORTED:
+                of_stage = stages.setdefault(t_s, {}).setdefault(stage, {})
+                of_stage.setdefault(metric, {})[node] = value
     spent: dict[float, tuple[int, float]] = {}
     if run_folder.has(folder, "traffic"):
         rows = run_folder.read(folder, "traffic")
@@ -70,6 +76,15 @@ def points(folder: Path) -> Iterator[scalars.Point]:
             bits, airtime_s = spent[t_s]
             yield scalars.Point(scalars.of_spending(bits, airtime_s), t_s, bits)
         if t_s in measured:
-            event = EvaluationEvent("", t_s, measured[t_s])
+            event = EvaluationEvent("", t_s, measured[t_s], stages.get(t_s, {}))
             yield scalars.Point(evaluations.final_numbers(event, bits), t_s, bits)
     yield from evaluations.rest()
+
+
+def _stages(scenario: Mapping[str, Any]) -> Sequence[str]:
+    """Stages that the algorithm of a run's scenario, or `[metrics]`, names."""
+    for table in (scenario.get("algorithm"), scenario.get("metrics")):
+        named = table.get("stages") if isinstance(table, Mapping) else None
+        if isinstance(named, list) and named:
+            return named
+    return ()

@@ -83,10 +83,14 @@ class Evaluations:
         Returns
         -------
         dict of str to float
-            By metric `nodes`; `mean`, `std`, `min` and `max` over nodes, else `mean_so_far`.
+            By metric `nodes`; `mean`, `std`, `min` and `max` over nodes, else `mean_so_far`. Where
+            several stages are measured, by metric and stage, too.
         """
         found: dict[str, float] = {}
-        for metric, by_node in event.values.items():
+        series = dict(event.values)
+        for stage, values in event.by_stage.items():
+            series |= {f"{metric}/{stage}": by_node for metric, by_node in values.items()}
+        for metric, by_node in series.items():
             statistics = _statistics(metric, by_node)
             found[f"{metric}/nodes"] = float(len(by_node))
             counts = self._counts.setdefault(metric, [])

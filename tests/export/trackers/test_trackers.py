@@ -127,8 +127,8 @@ def test_a_folders_means_are_over_the_nodes_that_an_evaluation_measured(tmp_path
         recorder.metric(10**9, node, "accuracy", "mixed", value, 0, 0, 0.0)
         recorder.metric(10**9, node, "reached", REPORTED, 2.0 * value, 0, 0, 0.0)
     recorder.close()
-    (point,) = [p for p in from_folder.points(tmp_path) if "accuracy/mean" in p.values]
-    names = {name for p in from_folder.points(tmp_path) for name in p.values}
+    (point,) = [p for p in from_folder.points(tmp_path, {}) if "accuracy/mean" in p.values]
+    names = {name for p in from_folder.points(tmp_path, {}) for name in p.values}
     assert point.values["accuracy/mean"] == 0.5
     assert point.values["reached/mean"] == 1.0
     assert not any(name.startswith("drift") for name in names)
