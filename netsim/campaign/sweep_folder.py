@@ -311,10 +311,10 @@ def define(top: Path, scenario: Scenario, said: Mapping[str, Any]) -> bool:
         summary.write_json(top / ARGUMENTS, {**said, BEGUN_WITH: _digest_of(tables)})
         write_text(top / DEFINITION, text)
         return True
-    grows = _adds_to(there, tables)
-    differing = [] if grows else _differences(there, tables)
     known = said_there(top)
-    begun_with = known.pop(BEGUN_WITH, None)
+    begun_with = known.pop(BEGUN_WITH, "")
+    grows = _digest_of(there) in begun_with.split() and _adds_to(there, tables)
+    differing = [] if grows else _differences(there, tables)
     differing += [
         f"{_key_in_words(key)}{_value(was)} there, {_value(now)} here"
         for key, (was, now) in pairs(known, said).items()
@@ -332,7 +332,7 @@ def define(top: Path, scenario: Scenario, said: Mapping[str, Any]) -> bool:
     if grows:
         _require_no_part_under_way(top)
         (top / checksums.NAME).unlink(missing_ok=True)  # of files that are written anew at its end
-        known_as = " ".join(filter(None, (begun_with, _digest_of(tables))))
+        known_as = f"{begun_with} {_digest_of(tables)}"
         summary.write_json(top / ARGUMENTS, {**said, BEGUN_WITH: known_as})
         write_text(top / DEFINITION, text)
     return False
@@ -395,7 +395,7 @@ def definition_as_begun(top: Path) -> dict[str, Any]:
 
 
 def _require_as_begun(where: str, tables: Mapping[str, Any], begun_with: str | None) -> None:
-    if begun_with is not None and _digest_of(tables) not in begun_with.split():
+    if begun_with and _digest_of(tables) not in begun_with.split():
         raise ScenarioError(
             f"{where}: {DEFINITION} in it has been edited since the sweep began, and its points "
             "would be of different scenarios. Put back what it was, or choose another folder"
@@ -464,8 +464,8 @@ def _differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]
 def _methods(tables: Mapping[str, Any]) -> dict[str, Any]:
     """The algorithms of a scenario by name; one alone may be no list."""
     stated = tables.get("algorithm", ())
-    entries = [stated] if isinstance(stated, Mapping) else stated
-    return {entry.get("name", entry.get("kind", "")): entry for entry in entries}
+    entries = stated if isinstance(stated, list) else [stated]
+    return {str(e.get("name", e.get("kind"))): e for e in entries if isinstance(e, Mapping)}
 
 
 def _table(tables: Mapping[str, Any], path: Iterable[str]) -> Mapping[str, Any]:

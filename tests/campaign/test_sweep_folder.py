@@ -167,6 +167,15 @@ def test_a_search_does_not_grow_by_algorithms(tmp_path):
         define(tmp_path, *with_methods(LOCAL, GOSSIP, **SEARCH))
 
 
+@pytest.mark.parametrize("edit", ["[sweep]\nover = 3", "[sweep]\nseeds = 'x'", "[sweep]"])
+def test_a_sweep_does_not_grow_from_what_somebody_wrote(tmp_path, edit):
+    define(tmp_path, *said())
+    (tmp_path / "scenario.toml").write_text(edit)
+    with pytest.raises(ScenarioError, match="holds another sweep"):
+        define(tmp_path, *said(sweep={**SMALL["sweep"], "seeds": [0, 1, 2]}))
+    assert (tmp_path / "scenario.toml").read_text() == edit
+
+
 def test_a_sweep_does_not_grow_while_a_part_of_it_is_played(tmp_path):
     """The part would sum up the smaller sweep at its end."""
     define(tmp_path, *said())
