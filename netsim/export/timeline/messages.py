@@ -1,7 +1,7 @@
 """Messages as slices of their senders and receivers, with an arrow from one to the other.
 
 A slice of the sender lasts from sending until the last receiver has it, or it was given up; what
-was sent at one instant under one name is one slice. At the receiver stands a slice of a nanosecond.
+was sent at one instant under one name, of one size, is one slice. At the receiver stands a slice of 1 ns.
 Only messages that arrived, whole or in part, have an arrow. Models that arrived and were never used
 are said to be so at their receiver.
 """
@@ -68,8 +68,8 @@ def _sent(
 ) -> None:
     """Slices of senders, and the beginnings of arrows."""
     kinds, outcomes = words
-    order = np.lexsort((dst, kind, sent_ns, src))
-    groups = _groups(order, src, sent_ns, kind)
+    order = np.lexsort((dst, bits, kind, sent_ns, src))
+    groups = _groups(order, src, sent_ns, kind, bits)
     node, used = -1, 0
     lane_of: Iterator[int] = iter(())
     begins = [int(order[begin]) for begin, _ in groups]
