@@ -1,9 +1,9 @@
 """Messages as slices of their senders and receivers, with an arrow from one to the other.
 
 A slice of the sender lasts from sending until the last receiver has it, or it was given up; what
-was sent at one instant under one name, of one size, is one slice. At the receiver stands a slice of 1 ns.
-Only messages that arrived, whole or in part, have an arrow. Models that arrived and were never used
-are said to be so at their receiver.
+was sent at one instant under one name, of one size, is one slice. At the receiver stands a slice of
+a nanosecond. Only messages that arrived, whole or in part, have an arrow. Models that arrived and
+were never used are said to be so at their receiver.
 """
 
 from collections import Counter
