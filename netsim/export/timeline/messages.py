@@ -1,9 +1,9 @@
 """Messages as slices of their senders and receivers, with an arrow from one to the other.
 
 A slice of the sender lasts from sending until the last receiver has it, or it was given up; what
-was sent at one instant under one name is one slice. At the receiver stands a slice of a nanosecond.
-Only messages that arrived, whole or in part, have an arrow. Models that arrived and were never used
-are said to be so at their receiver.
+was sent at one instant under one name, of one size, is one slice. At the receiver stands a slice of
+a nanosecond. Only messages that arrived, whole or in part, have an arrow. Models that arrived and
+were never used are said to be so at their receiver.
 """
 
 from collections import Counter
@@ -69,8 +69,8 @@ def write(folder: Path, writer: Writer, nodes: int) -> None:
 
 def _sent(writer: Writer, log: _Messages) -> None:
     """Slices of senders, and the beginnings of arrows."""
-    order = np.lexsort((log.dst, log.kind, log.sent_ns, log.src))
-    groups = _groups(order, log.src, log.sent_ns, log.kind)
+    order = np.lexsort((log.dst, log.bits, log.kind, log.sent_ns, log.src))
+    groups = _groups(order, log.src, log.sent_ns, log.kind, log.bits)
     node, used = -1, 0
     lane_of: Iterator[int] = iter(())
     begins = [int(order[begin]) for begin, _ in groups]
