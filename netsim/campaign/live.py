@@ -194,7 +194,12 @@ def live_page(
 
 
 def require_page(report: bool, remedy: str = "leave out --no-report") -> None:
-    """Refuse to watch a run that is to have no page."""
+    """Refuse to watch a run that is to have no page.
+
+    Raises
+    ------
+    ScenarioError
+    """
     if not report:
         raise ScenarioError(f"--watch: writes {PAGE} while the run goes on; {remedy}")
 

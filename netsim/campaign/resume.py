@@ -80,7 +80,12 @@ def has_ended(folder: Path) -> bool:
 
 
 def require_whole(folder: Path) -> None:
-    """Refuse the folder of a run that has ended and of which files are missing."""
+    """Refuse the folder of a run that has ended and of which files are missing.
+
+    Raises
+    ------
+    ScenarioError
+    """
     own = [folder, *(path.parent for path in sorted(folder.glob("*/status.json")))]
     lost = [
         f"{place / name}"
@@ -94,7 +99,12 @@ def require_whole(folder: Path) -> None:
 
 
 def require_every_run(folder: Path) -> None:
-    """Refuse the folder of a run of several algorithms that has ended and lacks that of one."""
+    """Refuse the folder of a run of several algorithms that has ended and lacks that of one.
+
+    Raises
+    ------
+    ScenarioError
+    """
     names = [] if _is_done(folder) else run_folder.algorithms_in(folder)
     _require_none_lost(
         folder, [f"{folder / name}" for name in names if not (folder / name).is_dir()]

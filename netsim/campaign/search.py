@@ -147,6 +147,10 @@ class Search:
         """Refuse a journal that is not of the folder's trials: their runs would count as others'.
 
         `trials`: values by the name of each trial of the journal.
+
+        Raises
+        ------
+        ScenarioError
         """
         path, listed = self._top / JOURNAL, played_points(self._top)
         there = [p.name for p in self._top.iterdir() if p.is_dir() and _OF_TRIAL.fullmatch(p.name)]

@@ -409,7 +409,12 @@ def _digest_of(tables: Mapping[str, Any]) -> str:
 
 
 def _require_same_inputs(top: Path) -> None:
-    """Refuse a sweep of which done runs have read an input file that is another one now."""
+    """Refuse a sweep of which done runs have read an input file that is another one now.
+
+    Raises
+    ------
+    ScenarioError
+    """
     changes = run_inputs.Changes()
     for run in runs_with(top, "environment.json"):
         changed = changes.since(run, "inputs")

@@ -48,7 +48,13 @@ def is_sweep(folder: Path) -> bool:
 
 
 def require_run(folder: Path) -> None:
-    """Refuse the folder of a sweep where that of a run is wanted; names one of its runs."""
+    """Refuse the folder of a sweep where that of a run is wanted.
+
+    Raises
+    ------
+    ScenarioError
+        Names one of its runs.
+    """
     if is_sweep(folder):
         runs = sweep_folder.runs_with(folder, "status.json")
         such = f", such as {one_line(runs[0])}" if runs else ""

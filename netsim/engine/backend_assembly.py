@@ -104,7 +104,12 @@ def _spill(run: Run, device: torch.device) -> Spill | None:
 
 
 def _require_here(routes: Routes, instruction_sets: Collection[str]) -> None:
-    """Refuse routes of another machine that this one can't take."""
+    """Refuse routes of another machine that this one can't take.
+
+    Raises
+    ------
+    ScenarioError
+    """
     missing = set(routes.native_variants().values()) - set(instruction_sets)
     if missing:
         raise ScenarioError(

@@ -47,7 +47,13 @@ def made_with() -> dict[str, str]:
 
 
 def require_alike(other: Mapping[str, str]) -> None:
-    """Refuse to share a run with a machine that has other versions."""
+    """Refuse to share a run with a machine that has other versions.
+
+    Raises
+    ------
+    ScenarioError
+        Naming what differs.
+    """
     differ = [
         f"{name} ({here} here, {other.get(name)} there)"
         for name, here in made_with().items()

@@ -57,7 +57,12 @@ class Interruption:
         self.when_asked()
 
     def require_none(self) -> None:
-        """Raise Interrupted if the run has been asked to end."""
+        """End the run if it has been asked to.
+
+        Raises
+        ------
+        Interrupted
+        """
         if self.signal is not None:
             raise Interrupted(self.signal)
 

@@ -190,7 +190,12 @@ def held(folder: Path, take_over: bool = False) -> Iterator[Holder | None]:
 
 
 def require_no_linked_folders(folder: Path) -> None:
-    """Refuse to write where a folder inside is a link: what it leads to is none of the run's."""
+    """Refuse to write where a folder inside is a link: what it leads to is none of the run's.
+
+    Raises
+    ------
+    ScenarioError
+    """
     for above, names, _ in os.walk(folder):
         names[:] = [name for name in names if name not in OF_OTHERS]
         for name in names:

@@ -15,9 +15,13 @@ RESERVED_BYTES = 2048
 
 
 def write(folder: Path, status: Mapping[str, Any]) -> None:
-    """Write `status.json` whole, or raise FolderError.
+    """Write `status.json` whole.
 
     `status`: `state` (`running`, `done`, `interrupted` or `failed`) and what else there is to tell.
+
+    Raises
+    ------
+    FolderError
     """
     write_text(folder / "status.json", content(status))
 

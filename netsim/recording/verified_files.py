@@ -73,6 +73,10 @@ def require_written(path: Path, name: str) -> None:
         That it is a plain file has been checked, if it is there.
     name : str
         Of the file in the run's folder, with forward slashes.
+
+    Raises
+    ------
+    ScenarioError
     """
     folder = path.parents[name.count("/")]
     written = None if _may_have_changed.get() else (_listed(folder) or {}).get(name)
@@ -93,6 +97,10 @@ def require_tables(folder: Path, names: Iterable[str]) -> None:
     """Refuse a run that has ended if one of its tables is not as it was written.
 
     `names`: of `schema.TABLES`; tables that the run has not are left out.
+
+    Raises
+    ------
+    ScenarioError
     """
     for name in names:
         for path in parts_of(folder, name):

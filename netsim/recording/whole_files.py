@@ -217,7 +217,12 @@ def place_problem(path: Path) -> str | None:
 
 
 def require_place(path: Path, option: str) -> None:
-    """Refuse a file or folder of an option that can't be made; see `place_problem`."""
+    """Refuse a file or folder of an option that can't be made; see `place_problem`.
+
+    Raises
+    ------
+    ScenarioError
+    """
     problem = place_problem(path)
     if problem is not None:
         named = one_line(path) if len(str(path)) < _SHOWN else f"{one_line(path)[:_KEPT]}..."

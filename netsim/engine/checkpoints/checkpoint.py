@@ -143,7 +143,12 @@ def write_numbers(path: Path, numbers: Sequence[np.ndarray]) -> WrittenFile:
 
 
 def read_numbers(folder: Path, file: WrittenFile) -> np.ndarray:
-    """The numbers of a file that `write_numbers` wrote, or DamagedError."""
+    """The numbers of a file that `write_numbers` wrote.
+
+    Raises
+    ------
+    DamagedError
+    """
     require_whole(folder, file)
     return np.fromfile(folder / file.name, dtype="<f8")
 
@@ -182,7 +187,12 @@ def _value(data: bytes, group: Group) -> Tensor:
 
 
 def require_whole(folder: Path, file: WrittenFile) -> None:
-    """Raise DamagedError unless a file is, byte for byte, what was written."""
+    """Refuse a file that is not, byte for byte, what was written.
+
+    Raises
+    ------
+    DamagedError
+    """
     path = folder / file.name
     if path.name != file.name or path.is_symlink() or not path.is_file():
         raise DamagedError(f"{file.name} is missing")
@@ -194,7 +204,12 @@ def require_whole(folder: Path, file: WrittenFile) -> None:
 
 
 def require_sizes(file: WrittenFile, groups: Sequence[Group]) -> None:
-    """Raise DamagedError unless groups fill their file exactly."""
+    """Refuse groups that do not fill their file exactly.
+
+    Raises
+    ------
+    DamagedError
+    """
     for group in groups:
         if group.dtype not in DTYPES:
             raise DamagedError(f"{file.name}: values of type {group.dtype} are not known")

@@ -296,7 +296,12 @@ class Journal:
 
 
 def _checkpoint(path: Path) -> Checkpoint:
-    """The contents of a checkpoint's JSON, or DamagedError."""
+    """The contents of a checkpoint's JSON.
+
+    Raises
+    ------
+    DamagedError
+    """
     try:
         whole = json_files.json_file(path, json_files.FILES["checkpoint.json"], MAX_JSON_BYTES)
         text, sha256 = whole["checkpoint"], whole["sha256"]
@@ -313,7 +318,12 @@ def _checkpoint(path: Path) -> Checkpoint:
 
 
 def _require_parts(checkpoint: Checkpoint) -> None:
-    """Raise DamagedError unless a checkpoint says what was written into each of its tables."""
+    """Refuse a checkpoint that does not say what was written into each of its tables.
+
+    Raises
+    ------
+    DamagedError
+    """
     for table, extent in checkpoint.extents.items():
         if table not in TABLES:
             raise DamagedError(f"{table} is no table of a run")

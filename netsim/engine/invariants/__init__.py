@@ -107,7 +107,7 @@ class Invariant:
         return None
 
     def broken(self, where: str, now_ns: int, what: str, found: object, expected: object) -> None:
-        """End the run with an InvariantError.
+        """End the run.
 
         Parameters
         ----------
@@ -119,6 +119,10 @@ class Invariant:
             What the first number is, and how it stands to the second.
         found, expected : object
             Both numbers.
+
+        Raises
+        ------
+        InvariantError
         """
         name = type(self).__module__.rpartition(".")[2]
         raise InvariantError(
