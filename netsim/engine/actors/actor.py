@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import socket
 import time
 from collections.abc import Mapping, Sequence
@@ -91,7 +92,7 @@ Values = dict[int, Value]
 
 
 class Failure(NamedTuple):
-    """An error that ended a level."""
+    """An error that ended a call of `run`."""
 
     position: int  # of the job that failed; -1: of none alone
     kind: str  # name of the error's class
@@ -132,13 +133,13 @@ class Kit(NamedTuple):
 class Note(NamedTuple):
     """Outcome of trainings in sums of parameters; see `learning.divergence.Divergences.note`."""
 
-    jobs: list[int]  # positions in the level
+    jobs: list[int]  # positions in the call
     after: list[float]  # sums of parameters
     before: list[float] | None  # None where all of `after` are sound
 
 
 class Reply(NamedTuple):
-    """Outcome of a level."""
+    """Outcome of a call of `run`."""
 
     notes: list[Note]
     one_by_one: dict[str, str]  # what could not run in groups, and why
@@ -244,41 +245,52 @@ class ShardActor:
         if self._scratch is not None:
             self._scratch.remove()
 
-    def run(self, packed: Sequence[PackedJob], gone: Sequence[int], *moved: Values) -> Reply:
-        """Run jobs of one level.
+    def run(self, packed: bytes, *moved: Values) -> Reply:
+        """Run levels of jobs, up to the first that fails.
 
         Parameters
         ----------
-        gone : sequence of int
-            Values that nobody needs any more.
+        packed : bytes
+            A pickled list: of each level the values that nobody needs any more before it, and its
+            jobs.
         *moved : dict of int to Value
             Rows of other actors that the jobs read; let go of when they have run.
         """
-        self._let_go(gone)
         visiting, self._visiting = self._visiting, {}
         visiting |= {n: self._cell(value) for some in moved for n, value in some.items()}
-        self._notes = []
+        self._notes, failed, first = [], None, 0
         self._generators.that_drew()  # others in this process may
-        failed = None
-        try:
-            jobs = [self._job(one, visiting) for one in packed]
-            self._positions = {id(job): position for position, (job, _) in enumerate(jobs)}
-            self._levels.run([job for job, _ in jobs])
-        except JobFailedError as failure:
-            position = self._positions.get(id(failure.job), -1)
-            failed = Failure.of(failure.__cause__ or failure, position)
-        except AbsentError:
-            raise
-        except Exception as error:  # of no job alone; told where the run is
-            failed = Failure.of(error)
-        else:
-            for one, (_, cells) in zip(packed, jobs, strict=True):
-                for output, cell in zip(one.outputs, cells, strict=True):
-                    if cell is not None:
-                        self._values[output.value] = cell
+        levels: list[tuple[Sequence[int], Sequence[PackedJob]]] = pickle.loads(packed)
+        for gone, level in levels:
+            self._let_go(gone)
+            failed = self._run_level(level, visiting, first)
+            if failed is not None:
+                break
+            first += len(level)
         one_by_one = {**self._backend.one_by_one, **self._levels.one_by_one}
         ways, drew = self._backend.ways.as_dict(), self._generators.that_drew()
         return Reply(self._notes, one_by_one, ways, drew, failed)
+
+    def _run_level(
+        self, packed: Sequence[PackedJob], visiting: Mapping[int, Cell], first: int
+    ) -> Failure | None:
+        """Run jobs of one level; `first`: position of the first of them in the call."""
+        try:
+            jobs = [self._job(one, visiting) for one in packed]
+            self._positions = {id(job): i for i, (job, _) in enumerate(jobs, first)}
+            self._levels.run([job for job, _ in jobs])
+        except JobFailedError as failure:
+            position = self._positions.get(id(failure.job), -1)
+            return Failure.of(failure.__cause__ or failure, position)
+        except AbsentError:
+            raise
+        except Exception as error:  # of no job alone; told where the run is
+            return Failure.of(error)
+        for one, (_, cells) in zip(packed, jobs, strict=True):
+            for output, cell in zip(one.outputs, cells, strict=True):
+                if cell is not None:
+                    self._values[output.value] = cell
+        return None
 
     def visit(self, moved: Values) -> None:
         """Take in rows of another actor that the jobs of the next `run` read, beside other ones.

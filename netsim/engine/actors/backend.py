@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakKeyDictionary, finalize
 
 import torch
 from torch import Tensor
 
 from netsim.engine.actors.actor import About, Reply, Usage, Value, Values
+from netsim.engine.actors.calls import Calls, Part, Sent
 from netsim.engine.actors.lineage import Lineage
 from netsim.engine.actors.packing import NOWHERE, Input, Output, PackedJob, Packer
 from netsim.engine.actors.ray_pool import Handle, LostError, RayPool, given_up
@@ -27,22 +28,8 @@ from netsim.learning.minibatches import Rows
 from netsim.learning.refs import Cell, Ref
 from netsim.learning.shards import Shards
 
-AHEAD, AHEAD_PARTS = 4, 2
-"""Levels that are sent at most before the first of them is done, and how many times the rows that
-go to an actor together they may move and make: they bound memory."""
-
 TRIES = 5
 """Losses in a row after which a run gives up."""
-
-
-class _Sent(NamedTuple):
-    """A level that an actor has been sent."""
-
-    actor: int
-    handle: Handle
-    jobs: Sequence[Job[Any]]
-    packed: Sequence[PackedJob]
-    size_bytes: int  # of the rows that it moves and makes
 
 
 class Remote:
@@ -103,7 +90,7 @@ class Actors:
         self._gone: list[int] = []
         self._known = [0] * pool.size  # how many optimisers each actor has
         self._to_drop: list[list[int]] = [[] for _ in range(pool.size)]
-        self._sent: deque[_Sent] = deque()
+        self._calls = Calls(pool)
         self._divergences = Divergences()
         self._one_by_one: dict[str, str] = {}
         self._ways: dict[str, str] = {}
@@ -117,7 +104,7 @@ class Actors:
     @property
     def divergences(self) -> Divergences:
         """Nodes whose models became nan, infinite or huge, by all that has been sent."""
-        self._collect(all_sent=True)
+        self._collect_all()
         return self._divergences
 
     @property
@@ -132,18 +119,18 @@ class Actors:
 
     def as_dict(self) -> dict[str, str]:
         """Return how each sort of jobs was computed."""
-        self._collect(all_sent=True)
+        self._collect_all()
         return self._ways
 
     def that_drew(self) -> list[str]:
         """Return the global generators that jobs have drawn from; see `GlobalGenerators`."""
-        self._collect(all_sent=True)
+        self._collect_all()
         return list(self._drew)
 
     @property
     def one_by_one(self) -> dict[str, str]:
         """Return the jobs that could only run node after node, and the reasons."""
-        self._collect(all_sent=True)
+        self._collect_all()
         return self._one_by_one
 
     def execute(self, jobs: Sequence[Job[Any]]) -> int:
@@ -159,7 +146,6 @@ class Actors:
         NetsimError
             If a job of this level or of an earlier one failed.
         """
-        self._collect()
         self._forget()
         if self._lineage.is_due(sum(self._sizes.values())):
             self._snapshot()
@@ -169,13 +155,13 @@ class Actors:
         for wave in waves(parts, _read_by_job, self._foreign_bytes, self._pool.at_once_bytes):
             packed = {a: [self._packed(job, a) for job in some] for a, some in wave.items()}
             self._send(packed, wave)
-            while len(self._sent) > AHEAD * self._pool.size or self._are_moving_much():
-                self._collect_first()
+            while self._calls.are_many():
+                self._collect((len(self._calls.sent) + 1) // 2)
         return len(parts)
 
     def predictions(self, asked: Sequence[tuple[Ref, Rows]]) -> list[Tensor]:
         """Outputs of models in evaluation mode; see `netsim.learning.scheduler.Backend`."""
-        self._collect(all_sent=True)
+        self._collect_all()
         self._forget()
         for _ in range(TRIES):
             parts: dict[int, list[int]] = defaultdict(list)
@@ -187,7 +173,7 @@ class Actors:
             for actor, some in parts.items():
                 mine = [(inputs[i], asked[i][1]) for i in some]
                 gone = self._dropped(actor)
-                calls[actor] = self._pool.call(actor, "predictions", mine, gone, *moved[actor])
+                calls[actor] = self._calls.call(actor, "predictions", mine, gone, *moved[actor])
             found: dict[int, Tensor] = {}
             try:
                 for actor, call in calls.items():
@@ -235,12 +221,12 @@ class Actors:
 
     def _bring(self, numbers: Sequence[int]) -> None:
         for _ in range(TRIES):
-            self._collect(all_sent=True)
+            self._collect_all()
             by_actor: dict[int, list[int]] = defaultdict(list)
             for number in dict.fromkeys(numbers):
                 by_actor[self._at[number]].append(number)
             calls = [
-                self._pool.call(actor, "give", dict.fromkeys(some), self._dropped(actor))
+                self._calls.call(actor, "give", dict.fromkeys(some), self._dropped(actor))
                 for actor, some in by_actor.items()
             ]
             try:
@@ -330,11 +316,10 @@ class Actors:
         for actor in ahead:
             self._visit(actor, reads[actor])
         for actor, some in packed.items():
-            given = moved.get(actor, ())
-            call = self._pool.call(actor, "run", some, self._dropped(actor), *given)
             made = [o.shape for job in some for o in job.outputs if o.value != NOWHERE]
             size = sum(map(self._size, made)) + (0 if actor in ahead else sizes[actor])
-            self._sent.append(_Sent(actor, call, jobs.get(actor, ()), some, size))
+            part = Part(some, jobs.get(actor, ()), self._dropped(actor), size)
+            self._calls.run(actor, part, () if actor in ahead else moved[actor] or None)
             if not is_again:
                 self._lineage.add(some)
 
@@ -353,12 +338,6 @@ class Actors:
     def _size(self, shape: Sequence[int]) -> int:
         return prod(shape) * self._item_bytes
 
-    def _are_moving_much(self) -> bool:
-        """Return whether so many rows are under way that more would fill memory."""
-        return len(self._sent) > 1 and (
-            sum(sent.size_bytes for sent in self._sent) > AHEAD_PARTS * self._pool.at_once_bytes
-        )
-
     def _visit(self, actor: int, reads: Reads) -> None:
         """Move rows to an actor some at a time, for jobs that read too many to come with them."""
         self._give(actor, reads)
@@ -368,8 +347,8 @@ class Actors:
         with suppress(LostError):  # the jobs then find that rows are absent
             for source, some in sources.items():
                 for part in in_parts(some, self._read_bytes, self._pool.at_once_bytes):
-                    given = self._pool.call(source, "give", part, self._dropped(source))
-                    self._pool.get(self._pool.call(actor, "visit", given))
+                    given = self._calls.call(source, "give", part, self._dropped(source))
+                    self._pool.get(self._calls.call(actor, "visit", given))
 
     def _moved(self, reads: Mapping[int, Reads]) -> dict[int, list[Handle]]:
         """Begin the moves of rows from one actor to others, before anything waits for them.
@@ -393,7 +372,7 @@ class Actors:
                 for actor in actors:
                     together[self._at[number], (actor,)][number] = columns
         for (source, to), some in together.items():
-            call = self._pool.call(source, "give", some, self._dropped(source))
+            call = self._calls.call(source, "give", some, self._dropped(source))
             for actor in to:
                 moved[actor].append(call)
         return moved
@@ -416,22 +395,21 @@ class Actors:
         if given or optimizers:
             self._pool.call(actor, "keep", given, optimizers)
 
-    def _collect(self, all_sent: bool = False) -> None:
-        """Take in what has ended; of `all_sent` everything."""
-        while self._sent and (all_sent or self._pool.is_ready(self._sent[0].handle)):
-            self._collect_first()
+    def _collect_all(self) -> None:
+        """Take in everything, once it has ended."""
+        self._calls.send_all()
+        while self._calls.sent:
+            self._collect(len(self._calls.sent))
 
-    def _collect_first(self) -> None:
-        sent = self._sent[0]
+    def _collect(self, count: int) -> None:
+        """Take in the first calls, once they have ended."""
         try:
-            reply: Reply = self._pool.get(sent.handle)
+            for sent, reply in self._calls.taken(count):
+                self._take_in(sent, reply)
         except LostError as loss:
             self._recover(loss)
-            return
-        self._sent.popleft()
-        self._take_in(sent, reply)
 
-    def _take_in(self, sent: _Sent, reply: Reply) -> None:
+    def _take_in(self, sent: Sent, reply: Reply) -> None:
         self._drew |= dict.fromkeys(reply.drew)
         self._one_by_one.update(reply.one_by_one)
         self._ways.update(reply.ways)
@@ -455,7 +433,7 @@ class Actors:
 
     def _snapshot(self) -> None:
         """Keep all values, so that what made them may be forgotten."""
-        self._collect(all_sent=True)
+        self._collect_all()
         try:
             self._lineage.snapshot(self._all_values(), lambda number: number in self._given_at)
         except LostError as loss:
@@ -468,7 +446,7 @@ class Actors:
         for actor, numbers in by_actor.items():
             whole: Reads = dict.fromkeys(numbers)
             for some in in_parts(whole, self._read_bytes, self._pool.at_once_bytes):
-                yield self._pool.get(self._pool.call(actor, "give", some, ()))
+                yield self._pool.get(self._calls.call(actor, "give", some, ()))
 
     def _recover(self, loss: LostError) -> None:
         """Begin actors anew that are gone, and compute again what was lost with them.
@@ -479,7 +457,7 @@ class Actors:
             If actors are lost again and again.
         """
         self._last_loss = loss
-        undone: list[_Sent] = []
+        undone: list[Sent] = []
         missing = set[int]()
         for _ in range(TRIES):
             undone += self._without_reply()
@@ -495,19 +473,18 @@ class Actors:
                 return
         raise given_up(TRIES, self._last_loss)
 
-    def _without_reply(self) -> list[_Sent]:
+    def _without_reply(self) -> list[Sent]:
         """Levels that are not known to have run, which are no longer sent; the rest is taken in."""
         undone = []
-        while self._sent:
-            sent = self._sent.popleft()
-            try:
-                self._take_in(sent, self._pool.get(sent.handle))
-            except LostError as loss:
-                self._last_loss = loss
+        for sent, reply in self._calls.taken_one_by_one():
+            if isinstance(reply, LostError):
+                self._last_loss = reply
                 undone.append(sent)
+            else:
+                self._take_in(sent, reply)
         return undone
 
-    def _computed_again(self, undone: Sequence[_Sent], missing: set[int]) -> bool:
+    def _computed_again(self, undone: Sequence[Sent], missing: set[int]) -> bool:
         """Compute values that are missing; False if actors are lost meanwhile."""
         held = set(self._at)
         first = {
@@ -528,9 +505,9 @@ class Actors:
         self._at |= {number: self._at.get(number, 0) for number in saved}
         try:
             for actor in range(self._pool.size):  # before anything of these numbers comes again
-                self._pool.get(self._pool.call(actor, "give", {}, self._dropped(actor)))
+                self._pool.get(self._calls.call(actor, "give", {}, self._dropped(actor)))
             for number, value in self._lineage.saved(saved):
-                self._pool.get(self._pool.call(self._at[number], "keep", {number: value}))
+                self._pool.get(self._calls.call(self._at[number], "keep", {number: value}))
             levels = levels_of(jobs)
             last = read_last(levels, set(self._at) - held)
             for step, level in enumerate(levels):

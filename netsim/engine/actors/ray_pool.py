@@ -128,12 +128,8 @@ class RayPool:
         """
         return getattr(self._actors[actor], method).remote(*given)
 
-    def is_ready(self, handle: Handle) -> bool:
-        """Return whether a call has ended."""
-        return bool(self._ray.wait([handle], timeout=0)[0])
-
     def get(self, handle: Handle) -> Any:
-        """Return what a call has returned, once it has ended.
+        """Return what a call has returned, once it has ended; of a list of calls, a list.
 
         Raises
         ------

@@ -81,10 +81,9 @@ class InlinePool:
             if one.actor == actor:
                 one.result = None
 
-    def is_ready(self, handle: Call) -> bool:
-        return self.calls % 3 == 0
-
-    def get(self, handle: Call) -> Any:
+    def get(self, handle: Call | list[Call]) -> Any:
+        if isinstance(handle, list):
+            return [self.get(one) for one in handle]
         self._open = [one for one in self._open if one is not handle]
         if handle.result is None:
             raise LostError("gone")
