@@ -34,6 +34,7 @@ class Part(NamedTuple):
 class Sent(NamedTuple):
     """A call of `run` that has been sent."""
 
+    actor: int
     handle: Handle
     packed: Sequence[PackedJob]
     jobs: Sequence[Job[Any]]
@@ -51,8 +52,8 @@ class _Held:
 class Calls:
     """Calls of a pool's actors.
 
-    A part of a level that reads no rows of other actors is held until its actor is called for
-    something else, and sent together with the parts before it.
+    A part of a level is held until its actor is called for something else, would have nothing to
+    do, or gets a part that reads rows of others; then all that are held are one call.
 
     Attributes
     ----------
@@ -106,6 +107,7 @@ class Calls:
         levels = pickle.dumps([(part.gone, part.packed) for part in held.parts])
         self.sent.append(
             Sent(
+                actor,
                 self._pool.call(actor, "run", levels, *held.moved),
                 [job for part in held.parts for job in part.packed],
                 [job for part in held.parts for job in part.jobs],
@@ -123,12 +125,16 @@ class Calls:
     def taken(self, count: int) -> Iterator[tuple[Sent, Reply]]:
         """Wait for the first calls of `run` together, and yield each with its reply.
 
+        Actors that would have nothing to do after these are sent what is held for them.
+
         Raises
         ------
         LostError
             If one is lost; then none is taken.
         """
         handles = [sent.handle for sent in islice(self.sent, count)]
+        for actor in self._held.keys() - {s.actor for s in islice(self.sent, count, None)}:
+            self._send(actor)
         for reply in self._pool.get(handles):
             yield self.sent.popleft(), reply
 
