@@ -28,8 +28,8 @@ from netsim.learning.shards import Shards
 from netsim.scenario.tables import AlgorithmEntry
 from netsim.world.builder import World
 
-LEVEL_S = 0.003
-"""Wall time of handing a level to actors and of moving rows between them, beside their bytes."""
+MOVE_S = 0.001
+"""Wall time of moving rows from actors to another one, beside their bytes."""
 
 JOB_S = 0.0003
 """Processor time of the event loop for packing one job."""
@@ -49,10 +49,8 @@ class _Uncounted(Exception):  # noqa: N818 - ends the counting, and is no error
 class Counted:
     """Work of one algorithm's run, as far as it was played."""
 
-    levels: int = 0
     jobs: int = 0
     steps: float = 0.0  # local steps
-    busiest_s: float = 0.0  # sum over levels of what the actor with most to do in it takes
     alone_s: float = 0.0  # what one core takes for all of it
     moved_bytes: int = 0  # rows that go from one actor to another
     # by actor, most that its rows take at a time
@@ -68,6 +66,11 @@ class Counting:
         The actor of each node.
     times : JobTimes
         Of jobs on one core.
+
+    Notes
+    -----
+    The event loop goes on while actors compute, until it reads a value. An actor waits for rows of
+    others, and these send them after all that they were to do by then.
     """
 
     name = "none"
@@ -79,7 +82,8 @@ class Counting:
         self.counted = Counted(rows_bytes=[0] * (max(homes) + 1))
         self._live: Counter[int] = Counter()
         self._rows = [_Ones(self, actor) for actor in range(max(homes) + 1)]
-        self.spent_s = 0.0
+        self._done_s = [0.0] * (max(homes) + 1)  # when each actor has done all it was sent
+        self._waited_s, self._began_s, self.spent_s = 0.0, time.process_time(), 0.0
 
     def execute(self, jobs: Sequence[Job[Any]]) -> int:
         """Count jobs of one level; see `netsim.learning.scheduler.Backend`."""
@@ -99,15 +103,20 @@ class Counting:
             for cell in job.outputs:
                 if cell is not None:
                     self._hold(cell, home)
-        found.moved_bytes += self._item_bytes * sum(
-            prod(cell.shape) if columns is None else number_of(columns)
-            for (_, cell), columns in moved.items()
-        )
-        found.levels += 1
         found.jobs += len(jobs)
-        found.busiest_s += max(own.values(), default=0.0)
         found.alone_s += sum(own.values())
         self.spent_s += time.process_time() - began_s
+        sent_s, done_s = self.packed_s(), list(self._done_s)
+        for home, job_s in own.items():
+            size, sources = 0, {home}
+            for (reader, cell), columns in moved.items():
+                if reader == home:
+                    sources.add(cell.slab.actor)  # type: ignore[union-attr] # one of `_Ones`
+                    size += prod(cell.shape) if columns is None else number_of(columns)
+            size *= self._item_bytes
+            found.moved_bytes += size
+            move_s = MOVE_S + size / BYTES_PER_S if len(sources) > 1 else 0.0
+            self._done_s[home] = max(sent_s, *(done_s[a] for a in sources)) + move_s + job_s
         return 1
 
     def predictions(self, asked: Sequence[tuple[Ref, Rows]]) -> list[Tensor]:
@@ -118,10 +127,24 @@ class Counting:
             assert layout is not None
             own[self._homes[ref.owner]] += len(rows) * self._times.of_sample(layout)
             results.append(torch.ones(len(rows), layout.num_outputs))
-        self.counted.busiest_s += max(own.values(), default=0.0)
         self.counted.alone_s += sum(own.values())
         self.spent_s += time.process_time() - began_s
+        for home, job_s in own.items():
+            self._done_s[home] = max(self.packed_s(), self._done_s[home]) + job_s
+        self.wait()
         return results
+
+    def loop_s(self) -> float:
+        """Return the processor time of the event loop so far [s]."""
+        return time.process_time() - self._began_s - self.spent_s
+
+    def packed_s(self) -> float:
+        """Return the wall time at which the event loop has sent all jobs so far [s]."""
+        return self.loop_s() + self.counted.jobs * JOB_S + self._waited_s
+
+    def wait(self) -> None:
+        """Let the event loop wait until all actors have done what they were sent."""
+        self._waited_s += max(0.0, max(self._done_s) - self.packed_s())
 
     def _hold(self, cell: Cell, home: int) -> None:
         size = prod(cell.shape)
@@ -147,6 +170,7 @@ class _Ones:
         return self
 
     def __getitem__(self, size: int) -> Tensor:
+        self._backend.wait()
         return torch.ones(size)
 
     def release(self, size: int) -> None:
@@ -196,12 +220,11 @@ def estimated(
     homes = homes_of([a.num_values for a in world.architectures], actors)
     shards = world.shards.in_batches_of(scenario.training_of(entry).batch_size)
     times = JobTimes(open_backend(world, shards)[0], shards, world)
-    backend = Counting(homes, shards, times)
-    began_s, reached = time.process_time(), [0.0]
+    backend, reached = Counting(homes, shards, times), [0.0]
 
     def enough(progress: Progress) -> None:
         reached[0] = progress.virtual_s
-        if time.process_time() - began_s - backend.spent_s > network_s:
+        if backend.loop_s() > network_s:
             raise _Uncounted
 
     simulation = Simulation(world, entry, None, False, enough, backend=backend)
@@ -214,7 +237,8 @@ def estimated(
         raise ScenarioError(
             f"{entry.name}: its course depends on values that are not computed here: {error}"
         ) from error
-    loop_s = time.process_time() - began_s - backend.spent_s
+    backend.wait()
+    loop_s, shared_s = backend.loop_s(), backend.packed_s()
     found, part = backend.counted, reached[0] / scenario.horizon_s
     if part <= 0.0:
         raise ScenarioError(
@@ -223,9 +247,8 @@ def estimated(
     sample_bytes = sum(one[:1].nbytes for one in (shards.x, shards.y))
     held = [{n for n, home in enumerate(homes) if home == a} for a in range(max(homes) + 1)]
     data = [int(shards.samples_of(nodes).sum()) * sample_bytes for nodes in held]
-    moving_s = found.moved_bytes / BYTES_PER_S + found.levels * LEVEL_S
-    packing_s = found.jobs * JOB_S
-    shared_s = max(found.busiest_s + moving_s, loop_s + packing_s)
+    all_s = found.alone_s + loop_s + found.jobs * JOB_S  # the loop takes of the actors' cores
+    shared_s = max(shared_s, all_s / actors)
     return Estimate(
         (found.alone_s + loop_s) / part,
         shared_s / part,

@@ -1,5 +1,7 @@
 """Estimates count the work that runs do."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from netsim import world
@@ -9,6 +11,7 @@ from netsim.engine.actors.opening import homes_of
 from netsim.engine.job_times import JobTimes
 from netsim.engine.simulation import Simulation
 from netsim.errors import ScenarioError
+from netsim.learning.refs import Cell, Ref
 from netsim.scenario.kinds import kinds_of
 from netsim.testing import AlgorithmCase
 
@@ -67,6 +70,67 @@ def test_as_many_bytes_move_as_in_the_run(kind, actors, monkeypatch):
     assert found.moved_bytes == run.finish(None)["engine"]["moved_bytes"] > 0
     run.learning.close()
     assert found.moved_bytes == pools[0].moved_bytes
+
+
+class Course:
+    """Jobs of two nodes, each with an actor of its own, of so many seconds."""
+
+    def __init__(self, monkeypatch):
+        monkeypatch.setattr(estimate, "MOVE_S", 0.25)
+        monkeypatch.setattr(estimate, "JOB_S", 0.0)
+        times = SimpleNamespace(know=lambda jobs: None, seconds=lambda job: job.seconds)
+        built, _ = of("local")
+        self.counting = estimate.Counting([0, 1], built.shards, times)
+
+    def level(self, seconds, reads=None):
+        """Let nodes compute; `seconds` and what is read, by node; return the results' cells."""
+        jobs = [
+            SimpleNamespace(
+                node=node,
+                seconds=one,
+                work=None,
+                inputs=[Ref(1 - node, cell, None) for cell in (reads or {}).get(node, ())],
+                outputs=[Cell(None, (3,), None)],
+            )
+            for node, one in seconds.items()
+        ]
+        self.counting.execute(jobs)
+        return [job.outputs[0] for job in jobs]
+
+    def ends_s(self):
+        self.counting.wait()
+        return self.counting.packed_s()
+
+
+def test_actors_that_read_nothing_of_each_other_do_not_wait(monkeypatch):
+    course = Course(monkeypatch)
+    for node in (0, 1, 0, 1):
+        course.level({node: 5.0})
+    assert course.ends_s() == pytest.approx(10.0, abs=0.5)
+
+
+def test_rows_come_after_what_their_actor_was_sent_before(monkeypatch):
+    course = Course(monkeypatch)
+    (made,) = course.level({0: 2.0})
+    course.level({0: 5.0})
+    course.level({1: 1.0}, reads={1: [made]})
+    course.level({0: 1.0})
+    assert course.ends_s() == pytest.approx(2.0 + 5.0 + 0.25 + 1.0, abs=0.5)
+
+
+def test_actors_that_read_of_each_other_wait_for_the_slower_one(monkeypatch):
+    course = Course(monkeypatch)
+    first = course.level({0: 1.0, 1: 4.0})
+    course.level({0: 4.0, 1: 1.0}, reads={0: first[1:], 1: first[:1]})
+    assert course.ends_s() == pytest.approx(4.0 + 0.25 + 4.0, abs=0.5)
+
+
+def test_who_reads_a_value_waits_for_what_was_sent(monkeypatch):
+    course = Course(monkeypatch)
+    (made,) = course.level({0: 5.0})
+    assert made.materialise().tolist() == [1.0, 1.0, 1.0]
+    course.level({1: 5.0})
+    assert course.ends_s() == pytest.approx(10.0, abs=0.5)
 
 
 def test_a_part_of_the_horizon_is_scaled_up():
