@@ -18,9 +18,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from _timing import save, show
@@ -70,11 +72,23 @@ partition = {{ kind = "iid", train_samples = 300, test_samples = 20 }}
 [training]
 batch_size = {batch}
 [metrics]
-every_s = 1000.0
+every_s = {stretch_s}
 common_test_samples = 20
 [[algorithm]]
 {method}
 """
+
+PLAYED = """\
+import json, sys, time
+import netsim
+stamps = []
+def note(evaluation):
+    stamps.append((time.perf_counter(), time.process_time()))
+if __name__ == "__main__":
+    netsim.run("run.toml", out=sys.argv[1], on_evaluation=note)
+    print(json.dumps(stamps))
+"""
+"""Plays a run, and prints wall and processor time of the event loop at each evaluation [s]."""
 
 EXCHANGES = {
     "rounds": 'schedule = "rounds"\ninterval_s = 2.0',
@@ -86,18 +100,16 @@ DPSGD = 'kind = "dpsgd"\nlocal_steps = {}'
 MAPL = 'kind = "mapl"\nwarmup_rounds = 1'
 """Mixes prototypes, and sends heads."""
 MODELS = {
-    "lenet": ('kind = "lenet"', DPSGD.format(20), 10, (100.0, 300.0)),
-    "mapl_resnet": ('kind = "mapl"\nbackbone = "resnet18"', DPSGD.format(2), 10, (2.0, 6.0)),
-    "mapl_shufflenet": (
-        'kind = "mapl"\nbackbone = "shufflenet_v2"',
-        DPSGD.format(4),
-        10,
-        (6.0, 18.0),
-    ),
-    "mapl_resnet_by_mapl": ('kind = "mapl"\nbackbone = "resnet18"', MAPL, 64, (2.0, 6.0)),
-    "mapl_shufflenet_by_mapl": ('kind = "mapl"\nbackbone = "shufflenet_v2"', MAPL, 64, (2.0, 6.0)),
+    "lenet": ('kind = "lenet"', DPSGD.format(20), 10, 100.0),
+    "mapl_resnet": ('kind = "mapl"\nbackbone = "resnet18"', DPSGD.format(2), 10, 2.0),
+    "mapl_shufflenet": ('kind = "mapl"\nbackbone = "shufflenet_v2"', DPSGD.format(4), 10, 6.0),
+    "mapl_resnet_by_mapl": ('kind = "mapl"\nbackbone = "resnet18"', MAPL, 64, 2.0),
+    "mapl_shufflenet_by_mapl": ('kind = "mapl"\nbackbone = "shufflenet_v2"', MAPL, 64, 2.0),
 }
-"""Tables of models, method, batch size, and two lengths of a run [s]."""
+"""Tables of models, method, batch size, and the virtual time of a stretch of a run [s]."""
+
+STRETCHES = 4
+"""Stretches of a run that are timed, after a first one that is not."""
 
 COLUMNS = {
     "what": "<28s",
@@ -111,7 +123,9 @@ COLUMNS = {
     "over one process": ".2f",
     "width": ".1f",
     "begin s": ".1f",
-    "one process s": ".1f",
+    "one process s": ".2f",
+    "actors s": ".2f",
+    "median speed": ".2f",
     "loop's share": ".3f",
     "kB moved a step": ".0f",
     "speed": ".2f",
@@ -285,8 +299,8 @@ def actor_processes() -> list[int]:
 def timed(folder: Path, model: str, exchange: str, rounds: int) -> list[dict[str, Any]]:
     """Two actors of one thread beside one process with two, in turn.
 
-    Runs of two lengths are played: what the longer one takes more is what trainings take, without
-    the beginning.
+    A stretch lasts from one evaluation to the next; the first, with all that a run begins with, is
+    left out.
 
     Parameters
     ----------
@@ -296,53 +310,51 @@ def timed(folder: Path, model: str, exchange: str, rounds: int) -> list[dict[str
     exchange : str
         One of `EXCHANGES`.
     rounds : int
-        Runs each way, of which the shortest counts.
+        Runs each way. The shortest stretch of all counts, and the median beside it.
     """
-    table, method, batch, lengths = MODELS[model]
-    ways = {"one process": ("run.threads=2",), "actors": ('run.engine="ray"', "run.actors=2")}
-    least: dict[tuple[str, float], dict[str, Any]] = {}
+    table, method, batch, stretch_s = MODELS[model]
+    ways = {"one process": "threads = 2", "actors": 'engine = "ray"\nactors = 2'}
+    (folder / "played.py").write_text(PLAYED)
+    stretches: dict[str, list[float]] = {way: [] for way in ways}
+    loop_s, begin_s, found = list[float](), list[float](), dict[str, Any]()
     for number in range(rounds):
-        for horizon_s in lengths:
-            (folder / "run.toml").write_text(
-                STEPS.format(
-                    model=table,
-                    data="cifar10",
-                    exchange=EXCHANGES[exchange],
-                    horizon_s=horizon_s,
-                    batch=batch,
-                    method=method,
-                )
+        for way, run in ways.items():
+            text = STEPS.format(
+                model=table,
+                data="cifar10",
+                exchange=EXCHANGES[exchange],
+                horizon_s=stretch_s * (1 + STRETCHES),
+                stretch_s=stretch_s,
+                batch=batch,
+                method=method,
             )
-            for way, sets in ways.items():
-                given = [part for one in sets for part in ("--set", one)]
-                out = f"{way.replace(' ', '-')}-{horizon_s:g}-{number}"
-                ended(command(folder, "run", "run.toml", "--out", out, *given))
-                found = json.loads((folder / out / "summary.json").read_text())
-                best = least.setdefault((way, horizon_s), found)
-                if found["wall_s"] < best["wall_s"]:
-                    least[way, horizon_s] = found
-    short_s, long_s = lengths
-    more_s = {way: least[way, long_s]["wall_s"] - least[way, short_s]["wall_s"] for way in ways}
-
-    def more(value: Callable[[dict[str, Any]], float]) -> float:
-        return value(least["actors", long_s]) - value(least["actors", short_s])
-
-    loop_s = more(lambda run: run["engine"]["cpu_s"])
-    total_s = loop_s + more(lambda run: sum(a["cpu_s"] for a in run["engine"]["actors"]))
-    made = more(lambda run: run["local_steps"])
-    short = least["actors", short_s]["wall_s"]
+            (folder / "run.toml").write_text(f"{text}[run]\n{run}\n")
+            out, began_s = f"{way.replace(' ', '-')}-{number}", time.perf_counter()
+            given = [sys.executable, "played.py", out]
+            played = subprocess.run(given, cwd=folder, check=True, capture_output=True, text=True)
+            stamps = json.loads(played.stdout.splitlines()[-1])[-STRETCHES - 1 :]
+            wall = [after[0] - before[0] for before, after in pairwise(stamps)]
+            stretches[way] += wall
+            found[way] = json.loads((folder / out / "summary.json").read_text())
+            if way == "actors":
+                loop_s += [after[1] - before[1] for before, after in pairwise(stamps)]
+                begin_s.append(time.perf_counter() - began_s - sum(wall) * (1 + 1 / STRETCHES))
+    least = {way: min(all_s) for way, all_s in stretches.items()}
+    middle = {way: median(all_s) for way, all_s in stretches.items()}
+    made = found["actors"]
     return [
         {
             **NOTHING,
             "what": f"{model}, {exchange}",
             "actors": 2,
-            "width": least["one process", long_s]["engine"]["mean_batch_width"],
-            "begin s": short - more_s["actors"] * short_s / (long_s - short_s),
-            "wall s": more_s["actors"],
-            "one process s": more_s["one process"],
-            "loop's share": loop_s / total_s,
-            "kB moved a step": more(lambda run: run["engine"]["moved_bytes"]) / made / 1e3,
-            "speed": more_s["one process"] / more_s["actors"],
+            "width": found["one process"]["engine"]["mean_batch_width"],
+            "begin s": min(begin_s),
+            "one process s": least["one process"],
+            "actors s": least["actors"],
+            "median speed": middle["one process"] / middle["actors"],
+            "loop's share": median(loop_s) / (2 * middle["actors"]),
+            "kB moved a step": made["engine"]["moved_bytes"] / made["local_steps"] / 1e3,
+            "speed": least["one process"] / least["actors"],
         },
     ]
 

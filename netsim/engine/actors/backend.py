@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from math import prod
 from typing import Any
@@ -486,46 +486,20 @@ class Actors:
 
     def _computed_again(self, undone: Sequence[Sent], missing: set[int]) -> bool:
         """Compute values that are missing; False if actors are lost meanwhile."""
-        held = set(self._at)
+        held = set(self._at)  # the others that are needed are there for a while
         first = {
             id(packed): job
             for sent in undone
             for packed, job in zip(sent.packed, sent.jobs, strict=True)
-        }  # of which the trainings are to be judged
+        }
         jobs, saved = self._lineage.needed(
             missing & held,
             [packed for sent in undone for packed in sent.packed],
             lambda number: number in held and number not in missing,
         )
-        for packed in jobs:
-            for one in packed.outputs:
-                if one.value != NOWHERE:
-                    self._at[one.value] = self._homes[packed.node]
-                    self._sizes[one.value] = self._size(one.shape)
-        self._at |= {number: self._at.get(number, 0) for number in saved}
         try:
-            for actor in range(self._pool.size):  # before anything of these numbers comes again
-                self._pool.get(self._calls.call(actor, "give", {}, self._dropped(actor)))
-            for number, value in self._lineage.saved(saved):
-                self._pool.get(self._calls.call(self._at[number], "keep", {number: value}))
-            levels = levels_of(jobs)
-            last = read_last(levels, set(self._at) - held)
-            for step, level in enumerate(levels):
-                parts: dict[int, list[PackedJob]] = defaultdict(list)
-                for packed in level:
-                    parts[self._homes[packed.node]].append(packed)
-                for judged in (True, False):  # apart, since only some of them are judged
-                    due = {
-                        a: [p for p in s if (id(p) in first) is judged] for a, s in parts.items()
-                    }
-                    most = self._pool.at_once_bytes
-                    for wave in waves(due, _inputs_of, self._foreign_bytes, most):
-                        mine = {a: [first[id(p)] for p in s] for a, s in wave.items() if judged}
-                        self._send(wave, mine, is_again=True)
-                        if self._without_reply():
-                            return False
-                for number in last.get(step, ()):
-                    self._to_drop[self._at.pop(number)].append(number)
+            self._begin_again(jobs, saved)
+            return self._ran_again(jobs, first, set(self._at) - held)
         except LostError as loss:
             self._last_loss = loss
             return False
@@ -538,6 +512,50 @@ class Actors:
             for number in reads & self._lineage.given.keys() - self._given_at.keys():
                 for dropped in self._to_drop:
                     dropped.append(number)
+
+    def _begin_again(self, jobs: Sequence[PackedJob], saved: set[int]) -> None:
+        """Say where results will lie, and give actors what the snapshot has of the past."""
+        for packed in jobs:
+            for one in packed.outputs:
+                if one.value != NOWHERE:
+                    self._at[one.value] = self._homes[packed.node]
+                    self._sizes[one.value] = self._size(one.shape)
+        self._at |= {number: self._at.get(number, 0) for number in saved}
+        for actor in range(self._pool.size):  # before anything of these numbers comes again
+            self._pool.get(self._calls.call(actor, "give", {}, self._dropped(actor)))
+        for number, value in self._lineage.saved(saved):
+            self._sizes[number] = value.tensor.nbytes
+            self._pool.get(self._calls.call(self._at[number], "keep", {number: value}))
+
+    def _ran_again(
+        self, jobs: Sequence[PackedJob], first: Mapping[int, Job[Any]], passing: Collection[int]
+    ) -> bool:
+        """Run jobs level by level; False if actors are lost meanwhile.
+
+        Parameters
+        ----------
+        jobs : sequence of PackedJob
+        first : mapping
+            By `id`, those that have not run before: their outcomes are to be judged.
+        passing : collection of int
+            Values that are dropped after the last level that reads them.
+        """
+        levels = levels_of(jobs)
+        last = read_last(levels, passing)
+        for step, level in enumerate(levels):
+            for judged in (True, False):  # apart, since a call is judged as a whole or not at all
+                due: dict[int, list[PackedJob]] = defaultdict(list)
+                for packed in level:
+                    if (id(packed) in first) is judged:
+                        due[self._homes[packed.node]].append(packed)
+                most = self._pool.at_once_bytes
+                for wave in waves(due, _inputs_of, self._foreign_bytes, most):
+                    mine = {a: [first[id(p)] for p in s] for a, s in wave.items() if judged}
+                    self._send(wave, mine, is_again=True)
+                    if self._without_reply():
+                        return False
+            for number in last.get(step, ()):
+                self._to_drop[self._at.pop(number)].append(number)
         return True
 
 
