@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import socket
 import time
 from collections.abc import Mapping, Sequence
@@ -21,7 +20,7 @@ from netsim.backends.dispatch import Choice
 from netsim.backends.parameter_store import ParameterStore, Slab
 from netsim.backends.spilling import most_resident_bytes
 from netsim.engine import equipment, process_settings, ray_cluster
-from netsim.engine.actors.packing import NOWHERE, Input, PackedJob, Unpacker
+from netsim.engine.actors.packing import NOWHERE, Input, PackedJob, Unpacker, unpacked_levels
 from netsim.engine.backend_assembly import open_backend
 from netsim.learning.architecture import Architecture
 from netsim.learning.columns import Columns, places_in, take
@@ -251,8 +250,7 @@ class ShardActor:
         Parameters
         ----------
         packed : bytes
-            A pickled list: of each level the values that nobody needs any more before it, and its
-            jobs.
+            By `packing.packed_levels`.
         *moved : dict of int to Value
             Rows of other actors that the jobs read; let go of when they have run.
         """
@@ -260,8 +258,7 @@ class ShardActor:
         visiting |= {n: self._cell(value) for some in moved for n, value in some.items()}
         self._notes, failed, first = [], None, 0
         self._generators.that_drew()  # others in this process may
-        levels: list[tuple[Sequence[int], Sequence[PackedJob]]] = pickle.loads(packed)
-        for gone, level in levels:
+        for gone, level in unpacked_levels(packed):
             self._let_go(gone)
             failed = self._run_level(level, visiting, first)
             if failed is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +9,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from netsim.engine.actors.actor import Reply
-from netsim.engine.actors.packing import PackedJob
+from netsim.engine.actors.packing import PackedJob, packed_levels
 from netsim.engine.actors.ray_pool import Handle, LostError, RayPool
 from netsim.learning.jobs import Job
 
@@ -104,7 +103,7 @@ class Calls:
         held = self._held.pop(actor, None)
         if held is None:
             return
-        levels = pickle.dumps([(part.gone, part.packed) for part in held.parts])
+        levels = packed_levels([(part.gone, part.packed) for part in held.parts])
         self.sent.append(
             Sent(
                 actor,
