@@ -40,6 +40,8 @@ def command(
             require_place(path, option)
             if path.exists():
                 raise ScenarioError(f"{option} {path}: is there already; name another file")
+    if csv is not None and latex is not None and csv.resolve() == latex.resolve():
+        raise ScenarioError(f"--latex {latex}: is the file of --csv, too; name another file")
     if len(runs) == 1 and sweep_results.is_sweep(runs[0]):
         named = None if show is None else sweep_results.measures_named(show)
         sweep = sweep_results.tables_of(runs[0], target, named, against)

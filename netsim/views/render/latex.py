@@ -9,7 +9,8 @@ from netsim.views import Printed
 _SPECIAL = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     **{character: f"\\{character}" for character in "&%$#_{}"},
-    "Δ": r"$\Delta$", "±": r"$\pm$", "×": r"$\times$", "µ": r"$\mu$", "—": "---", "–": "--",
+    "Δ": r"$\Delta$", "±": r"$\pm$", "×": r"$\times$", "µ": r"$\mu$",
+    "—": r"\textemdash{}", "–": r"\textendash{}",
     "<": r"$<$", ">": r"$>$", "|": r"$|$",
 }  # fmt: skip
 _NUMBER = re.compile(r"[+-]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
@@ -40,7 +41,8 @@ def latex_of(printed: Printed) -> str:
 
 
 def _row(cells: Iterable[str]) -> str:
-    return " & ".join(cells) + r" \\"
+    row = " & ".join(cells) + r" \\"
+    return f"{{}}{row}" if row[0] in "[*" else row  # else an argument of the command above it
 
 
 def _title(title: str) -> str:
@@ -65,4 +67,5 @@ def _number(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return "".join(_SPECIAL.get(character, character) for character in text)
+    text = "".join(_SPECIAL.get(character, character) for character in text)
+    return re.sub("-(?=-)", "-{}", text)  # two hyphens would be a dash
