@@ -3,7 +3,9 @@
 import re
 from collections.abc import Iterable
 from itertools import pairwise
+from pathlib import Path
 
+from netsim.recording.whole_files import make_folder, write_text
 from netsim.views import Printed
 
 _SPECIAL = {
@@ -15,6 +17,13 @@ _SPECIAL = {
 }  # fmt: skip
 _NUMBER = re.compile(r"[+-]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
 _CELL = re.compile(rf"({_NUMBER.pattern})(?: ± ({_NUMBER.pattern}))?( \(.*\))?")
+
+
+def write_latex(path: Path, printed: Printed) -> None:
+    """Write a table as LaTeX, whole; its folder is made, as that of a CSV file is."""
+    text = latex_of(printed)
+    make_folder(path.parent)
+    write_text(path, text)
 
 
 def latex_of(printed: Printed) -> str:
