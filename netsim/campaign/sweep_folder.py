@@ -31,6 +31,7 @@ from netsim.recording import checksums, folder_lock, run_folder, status, summary
 from netsim.recording.json_files import json_file, leaves
 from netsim.recording.whole_files import free_folder, write_text
 from netsim.scenario import Scenario, to_toml
+from netsim.scenario.draft import addressed
 from netsim.scenario.file import ORDERED
 from netsim.scenario.kinds import as_kinds
 from netsim.scenario.source_files import source_files
@@ -101,8 +102,12 @@ def _part(top: Path, scenario: Scenario, said: Mapping[str, Any], only: Part) ->
         own = top / PARTS / part_name(only)
         own.mkdir(parents=True, exist_ok=True)
         new = define(top, scenario, said)
-    with folder_lock.held(own, take_over=True):
+        folder_lock.acquire(own, take_over=True)  # before another process may define a larger one
+    try:
+        folder_lock.require_no_linked_folders(own)
         yield new
+    finally:
+        folder_lock.release(own)
 
 
 def takes_sweep(out: Path) -> bool:
@@ -313,12 +318,15 @@ def define(top: Path, scenario: Scenario, said: Mapping[str, Any]) -> bool:
         return True
     known = said_there(top)
     begun_with = known.pop(BEGUN_WITH, "")
-    grows = _digest_of(there) in begun_with.split() and _adds_to(there, tables)
-    differing = [] if grows else _differences(there, tables)
+    is_as_begun = _digest_of(there) in begun_with.split()
+    grows = is_as_begun and _adds_to(there, tables)
+    differing = [] if grows else _other_addresses(there, tables) + _differences(there, tables)
+    if differing and is_as_begun:
+        differing = _other_folders(there, tables) + differing
     differing += [
         f"{_key_in_words(key)}{_value(was)} there, {_value(now)} here"
         for key, (was, now) in pairs(known, said).items()
-        if was != now and not ((grows or differing) and None in (was, now))  # of another method
+        if was != now and None not in (was, now)  # else of a method that the other does not have
     ]
     if differing:
         more = len(differing) - SHOWN
@@ -358,7 +366,7 @@ def _adds_to(there: Mapping[str, Any], here: Mapping[str, Any]) -> bool:
     if "trials" in was or "trials" in now:
         is_longer = now.get("trials", 0) >= was.get("trials", math.inf)
         return is_longer and grown <= {"trials", *OF_TABLES}
-    if list(was.get("over", ())) != list(now.get("over", ())):
+    if list(was.get("over", ())) != list(now.get("over", ())) or _other_addresses(there, here):
         return False
     points = [{p.label: p.values for p in points_of(sweep.get("over", {}))} for sweep in (was, now)]
     seeds = [set(sweep.get("seeds") or [there.get("seed")]) for sweep in (was, now)]
@@ -368,6 +376,39 @@ def _adds_to(there: Mapping[str, Any], here: Mapping[str, Any]) -> bool:
         and points[0].items() <= points[1].items()
         and methods[0].items() <= methods[1].items()
     )
+
+
+def _other_addresses(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
+    """Sentences on swept keys, such as `algorithm.0.mu1`, that lead to other algorithms in each.
+
+    An address is a name, a kind or a number, and may mean another entry where there are more.
+    """
+    lines = []
+    for key in _table(here, ("sweep", "over")):
+        table, _, rest = key.partition(".")
+        address = rest.partition(".")[0]
+        was, now = (
+            ", ".join(names[i] for i in addressed(entries, address)) or "nothing"
+            for names, entries in (
+                (list(m), list(m.values())) for m in map(_methods, (there, here))
+            )
+        )
+        if table == "algorithm" and was != now:
+            lines.append(f"sweep.over.{key} is of {was} there, of {now} here")
+    return lines
+
+
+def _other_folders(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
+    """Sentence on a point whose folder has another name in a sweep with more values, if one has."""
+    was, now = (points_of(_table(tables, ("sweep", "over"))) for tables in (there, here))
+    for point in was:
+        labels = [other.label for other in now if other.values == point.values]
+        if labels and point.label not in labels:
+            return [
+                f"the folder {point.label} there would be {labels[0]} here, as names tell values "
+                "apart that read alike"
+            ]
+    return []
 
 
 def _require_no_part_under_way(top: Path) -> None:

@@ -4,7 +4,7 @@ A `Draft` also knows which layer stated a key, so that an error can name it.
 """
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -188,11 +188,7 @@ def _merge_entry(
     if len(layer) != 1:
         raise ScenarioError(f"{label}: {_dotted(path)} is a list; give a list of tables")
     [(address, inner)] = layer.items()
-    names = [(_names(entry) or [str(i)])[0] for i, entry in enumerate(entries)]
-    found = [i for i, name in enumerate(names) if name == address]
-    found = found or [i for i, entry in enumerate(entries) if address in _names(entry)]
-    if address.isdecimal() and int(address) < len(entries):
-        found = found or [int(address)]
+    names, found = _entry_names(entries), addressed(entries, address)
     if not found:
         where = _dotted(path)
         example = f"; say which, as in {where}.{names[0]}" if names else ""
@@ -212,6 +208,19 @@ def _merge_entry(
     merged = list(entries)
     merged[i] = _merge(draft, entries[i], inner, (*path, i), label, addressed=True)
     return merged
+
+
+def addressed(entries: Sequence[Any], address: str) -> list[int]:
+    """Return the places of a list's entries that an address means: name, else kind, else number."""
+    found = [i for i, name in enumerate(_entry_names(entries)) if name == address]
+    found = found or [i for i, entry in enumerate(entries) if address in _names(entry)]
+    if address.isdecimal() and int(address) < len(entries):
+        found = found or [int(address)]
+    return found
+
+
+def _entry_names(entries: Sequence[Any]) -> list[str]:
+    return [(_names(entry) or [str(i)])[0] for i, entry in enumerate(entries)]
 
 
 def _names(entry: Any) -> list[str]:

@@ -160,6 +160,49 @@ def test_another_algorithm_in_the_place_of_one_is_another_sweep(tmp_path, entrie
     assert expected in str(found.value)
 
 
+TWIN = {"kind": "local", "name": "alone"}
+
+
+@pytest.mark.parametrize(
+    ("there", "here", "key", "of"),
+    [
+        ([LOCAL, GOSSIP], [GOSSIP, LOCAL], "algorithm.0.local_steps", "of local there, of dpsgd"),
+        ([TWIN, GOSSIP], [TWIN, GOSSIP, LOCAL], "algorithm.local.local_steps", "of alone there"),
+    ],
+)
+def test_a_swept_key_means_the_same_algorithm_after_growth(tmp_path, there, here, key, of):
+    """Else the runs that are there would stand in the tables with values that they did not have."""
+    define(tmp_path, *with_methods(*there, over={key: [2, 3]}))
+    with pytest.raises(ScenarioError, match="holds another sweep") as found:
+        define(tmp_path, *with_methods(*here, over={key: [2, 3, 4]}))
+    assert f"sweep.over.{key} is {of}" in str(found.value)
+
+
+def test_a_swept_key_of_a_named_algorithm_may_stay_where_the_order_changes(tmp_path):
+    over = {"algorithm.local.local_steps": [2, 3]}
+    define(tmp_path, *with_methods(LOCAL, GOSSIP, over=over))
+    assert not define(tmp_path, *with_methods(TWIN, GOSSIP, LOCAL, over=over))
+
+
+def test_a_value_that_would_rename_a_folder_is_named_with_it(tmp_path):
+    define(tmp_path, *said(sweep={"over": {RATES: [0.1]}}))
+    with pytest.raises(ScenarioError, match="holds another sweep") as found:
+        define(tmp_path, *said(sweep={"over": {RATES: [0.1, 0.10000001]}}))
+    assert "the folder learning_rate=0.1 there would be learning_rate=0.1-0 here" in str(
+        found.value
+    )
+
+
+@pytest.mark.parametrize("again", [{}, {"seeds": [0, 1, 2]}])
+def test_a_sweep_killed_while_it_begins_to_grow_goes_on(tmp_path, again):
+    """Its `sweep.json` knows the algorithm that its scenario does not have yet."""
+    define(tmp_path, *with_methods(LOCAL))
+    before = (tmp_path / "scenario.toml").read_bytes()
+    define(tmp_path, *with_methods(LOCAL, GOSSIP))
+    (tmp_path / "scenario.toml").write_bytes(before)
+    assert not define(tmp_path, *with_methods(LOCAL, **again))
+
+
 def test_a_search_does_not_grow_by_algorithms(tmp_path):
     """Names of its trials depend on whether there are several."""
     define(tmp_path, *with_methods(LOCAL, **SEARCH))
@@ -346,6 +389,20 @@ def test_parts_share_a_folder(tmp_path):
     ):
         assert first
         assert not second
+
+
+def test_a_part_is_held_before_another_process_may_define_a_larger_sweep(tmp_path, monkeypatch):
+    held, release = [], folder_lock.release
+
+    def seen(folder):
+        if folder == tmp_path:
+            held.append(folder_lock.holder(tmp_path / ".parts" / "1-of-2") is not None)
+        release(folder)
+
+    monkeypatch.setattr(folder_lock, "release", seen)
+    with sweep_folder.open_sweep(tmp_path, *said(), (1, 2)):
+        assert held == [True]
+    assert folder_lock.holder(tmp_path / ".parts" / "1-of-2") is None
 
 
 def test_a_sweep_that_another_part_defines_between_two_looks_is_one(tmp_path, monkeypatch):

@@ -231,6 +231,13 @@ def test_a_table_never_takes_the_place_of_a_file(netsim, here, option, there):
     assert (here / "s.toml").read_text() == before
 
 
+def test_two_tables_never_go_into_one_file(netsim, here):
+    result = netsim("compare", "runs/x", "--csv", "t", "--latex", "./t", algorithms=False)
+    assert result.exit_code == 2
+    assert result.stderr == "--latex t: is the file of --csv, too; name another file\n"
+    assert not (here / "t").exists()
+
+
 def test_a_value_of_the_files_own_sweep_is_named_by_the_file(refused, here):
     text = (here / "s.toml").read_text() + '[sweep.over]\n"nodes.count" = [3, 0]\n'
     (here / "s.toml").write_text(text)

@@ -56,6 +56,15 @@ def place(tmp_path, monkeypatch, once):
     return tmp_path
 
 
+@pytest.mark.parametrize(
+    "command", [c for c in COMMANDS if c[0] in ("compare", "report") and "out" in c], ids=" ".join
+)
+def test_the_folder_of_a_file_is_made(place, command):
+    done = CliRunner().invoke(app, [word.format("new/inside/file") for word in command])
+    assert done.exit_code == 0, done.output
+    assert (place / "new" / "inside" / "file").stat().st_size > 0
+
+
 @pytest.mark.thinned(3)
 @pytest.mark.parametrize("bad", [LONG, "/".join(["d" * 200] * 30), "s.toml/inside", "loop/inside"])
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)

@@ -28,11 +28,11 @@ def command(
     from netsim.recording.csv_files import write_csv
     from netsim.recording.run_warnings import warnings_of
     from netsim.recording.summary import left_out, run_folders
-    from netsim.recording.whole_files import require_place, write_text
+    from netsim.recording.whole_files import require_place
     from netsim.views import differences, trials
     from netsim.views.compare import table
     from netsim.views.gathering.comparison import tidy_rows
-    from netsim.views.render.latex import latex_of
+    from netsim.views.render.latex import write_latex
     from netsim.views.render.terminal import WrappedTable
 
     for option, path in (("--csv", csv), ("--latex", latex)):
@@ -40,6 +40,8 @@ def command(
             require_place(path, option)
             if path.exists():
                 raise ScenarioError(f"{option} {path}: is there already; name another file")
+    if csv is not None and latex is not None and csv.resolve() == latex.resolve():
+        raise ScenarioError(f"--latex {latex}: is the file of --csv, too; name another file")
     if len(runs) == 1 and sweep_results.is_sweep(runs[0]):
         named = None if show is None else sweep_results.measures_named(show)
         sweep = sweep_results.tables_of(runs[0], target, named, against)
@@ -48,7 +50,7 @@ def command(
         if csv is not None:  # after all that reads the runs
             write_csv(csv, tidy_rows(sweep.lines))
         if latex is not None:
-            write_text(latex, latex_of(printed))
+            write_latex(latex, printed)
         terminal.out().print(WrappedTable(printed))
         for line in missing:
             terminal.err().print(line)
@@ -63,7 +65,7 @@ def command(
     every = [folder for of_path in folders.values() for folder in of_path]
     printed = table(every, csv, target)
     if latex is not None:
-        write_text(latex, latex_of(printed))
+        write_latex(latex, printed)
     terminal.out().print(WrappedTable(printed))
     for path, of_path in folders.items():
         about = f"{one_line(path)}: " if len(folders) > 1 else ""

@@ -3,17 +3,27 @@
 import re
 from collections.abc import Iterable
 from itertools import pairwise
+from pathlib import Path
 
+from netsim.recording.whole_files import make_folder, write_text
 from netsim.views import Printed
 
 _SPECIAL = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     **{character: f"\\{character}" for character in "&%$#_{}"},
-    "Δ": r"$\Delta$", "±": r"$\pm$", "×": r"$\times$", "µ": r"$\mu$", "—": "---", "–": "--",
+    "Δ": r"$\Delta$", "±": r"$\pm$", "×": r"$\times$", "µ": r"$\mu$",
+    "—": r"\textemdash{}", "–": r"\textendash{}",
     "<": r"$<$", ">": r"$>$", "|": r"$|$",
 }  # fmt: skip
 _NUMBER = re.compile(r"[+-]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
 _CELL = re.compile(rf"({_NUMBER.pattern})(?: ± ({_NUMBER.pattern}))?( \(.*\))?")
+
+
+def write_latex(path: Path, printed: Printed) -> None:
+    """Write a table as LaTeX, whole; its folder is made, as that of a CSV file is."""
+    text = latex_of(printed)
+    make_folder(path.parent)
+    write_text(path, text)
 
 
 def latex_of(printed: Printed) -> str:
@@ -40,7 +50,8 @@ def latex_of(printed: Printed) -> str:
 
 
 def _row(cells: Iterable[str]) -> str:
-    return " & ".join(cells) + r" \\"
+    row = " & ".join(cells) + r" \\"
+    return f"{{}}{row}" if row[0] in "[*" else row  # else an argument of the command above it
 
 
 def _title(title: str) -> str:
@@ -65,4 +76,5 @@ def _number(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return "".join(_SPECIAL.get(character, character) for character in text)
+    text = "".join(_SPECIAL.get(character, character) for character in text)
+    return re.sub("-(?=-)", "-{}", text)  # two hyphens would be a dash

@@ -45,10 +45,26 @@ def test_no_character_that_latex_reads_as_its_own_is_left(text):
     assert re.fullmatch(r"\\[%&$#_{}]|\\text\w+\{\}|\$(\\\w+|[<>|])\$", cell)
 
 
+@pytest.mark.parametrize("text", ["[1, 2]", "[10pt]", "*", "*x"])
+def test_no_row_begins_with_an_argument_of_the_command_above_it(text):
+    lines = latex_of(Printed({"run": [text, text]}, [], "")).splitlines()
+    assert lines.count(f"{{}}{text} \\\\") == 2
+    titled = latex_of(Printed({text: ["a"]}, [], "")).splitlines()
+    assert titled[2] == f"{{}}{text} \\\\"
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"), [("a--b", "a-{}-b"), ("---", "-{}-{}-"), ("a-b", "a-b")]
+)
+def test_hyphens_stay_hyphens(text, escaped):
+    assert f"{escaped} \\\\" in latex_of(Printed({"run": [text]}, [], "")).splitlines()
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="LaTeX is not installed")
 def test_it_compiles(tmp_path):
-    body = latex_of(PRINTED)
+    odd = Printed({"run": ["[1, 2]", "*", "a--b"]}, [], "")
+    body = latex_of(PRINTED) + latex_of(odd)
     text = f"\\documentclass{{article}}\\usepackage{{booktabs}}\\begin{{document}}\n{body}"
     (tmp_path / "t.tex").write_text(text + "\\end{document}\n", encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
