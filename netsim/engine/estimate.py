@@ -28,7 +28,7 @@ from netsim.learning.shards import Shards
 from netsim.scenario.tables import AlgorithmEntry
 from netsim.world.builder import World
 
-MOVE_S = 0.001
+MOVE_S = 0.003
 """Wall time of moving rows from actors to another one, beside their bytes."""
 
 JOB_S = 0.0003
