@@ -8,9 +8,9 @@ reused at once. Mixing the models of many nodes then is one gather over one tens
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -158,6 +158,32 @@ class Slab:
         self._free[:0] = range(new - 1, old - 1, -1)  # low rows are handed out first
 
 
+class Terms(NamedTuple):
+    """Terms of some weighted sums.
+
+    Attributes
+    ----------
+    slab : Slab
+        Where the rows lie.
+    rows : list of int
+        Row numbers of all sums, one sum after another.
+    weights : torch.Tensor
+        (len(rows),) their weights.
+    counts : list of int
+        How many rows each sum has.
+    """
+
+    slab: Slab
+    rows: list[int]
+    weights: Tensor
+    counts: list[int]
+
+
+Adder = Callable[[Terms, Tensor, Sequence[int]], None]
+"""Writes sums into those rows of a tensor (m, padded length), added in the order of their terms; a
+weight of 0 keeps a row out."""
+
+
 class ParameterStore:
     """The slabs of one run, one for each length.
 
@@ -170,6 +196,11 @@ class ParameterStore:
         Of the run.
     spill : Spill or None
         In whose files values lie; None: in memory.
+
+    Attributes
+    ----------
+    adder : Adder or None
+        Adds rows in place of PyTorch.
     """
 
     def __init__(
@@ -181,6 +212,7 @@ class ParameterStore:
     ) -> None:
         self.device, self.dtype = device, dtype
         self._nodes, self.spill = nodes, spill
+        self.adder: Adder | None = None
         self._slabs: dict[int, Slab] = {}
 
     def slab(self, length: int) -> Slab:

@@ -30,6 +30,7 @@ from netsim.backends.native.graph import UnsupportedError
 from netsim.backends.native.library import Library
 from netsim.backends.native.loss_passes import TWICE
 from netsim.backends.native.resources import NativeResources
+from netsim.backends.native.row_sums import RowAdder
 from netsim.backends.native.training import NativeTraining
 from netsim.backends.route import Purpose
 from netsim.backends.stacked.backend import Stacked
@@ -74,6 +75,8 @@ class Native:
         self._resources = NativeResources(
             stacked.resources, library, routes.native_variants(), threads, stacked.sequential
         )
+        if self.store.spill is None:
+            self.store.adder = RowAdder(library.variant(), self._resources.workers)
         self._declined: dict[str, str] = {}
         self._groups = GroupedExecution(
             self.name,

@@ -75,6 +75,7 @@ class Mode(IntEnum):
     LOOK = 0
     GRADIENT = 1
     TRAIN = 2
+    SUM = 3
 
 
 class Loss(IntEnum):

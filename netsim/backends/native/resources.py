@@ -45,6 +45,11 @@ class NativeResources:
         Cores that share a call.
     plain : Sequential
         Runs jobs one after another.
+
+    Attributes
+    ----------
+    workers : Workers
+        Threads that share a call.
     """
 
     def __init__(
@@ -59,7 +64,7 @@ class NativeResources:
         self.shards: Shards = stacked.shards
         self.routes, self._stacked = stacked.routes, stacked
         self._library, self._variants = library, variants
-        self._workers = Workers(library, threads)
+        self.workers = Workers(library, threads)
         self._kernels: dict[Architecture, Kernel] = {}
 
     @property
@@ -163,7 +168,7 @@ class NativeResources:
                     shapes[1 + count : 1 + count + len(work.learn)],
                     self._variants[id(architecture)],
                     self._library,
-                    self._workers,
+                    self.workers,
                 )
             except UnsupportedError as error:
                 return str(error)
@@ -250,5 +255,5 @@ class NativeResources:
             architecture.dtype,
             variant=self._variants[id(architecture)],
             library=self._library,
-            workers=self._workers,
+            workers=self.workers,
         )

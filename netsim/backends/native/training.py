@@ -18,6 +18,7 @@ from netsim.backends.native.losses import loss_of
 from netsim.backends.native.own_loss import OwnLoss
 from netsim.backends.native.portions import Portions
 from netsim.backends.native.records import Loss
+from netsim.backends.native.row_sums import sums_of
 from netsim.backends.parameter_store import ParameterStore, Slab, padded_length
 from netsim.backends.stacked import mixing
 from netsim.backends.stacked.loss_training import LossSteps
@@ -153,9 +154,7 @@ class NativeTraining:
         mixtures = [recipe for recipe in recipes if isinstance(recipe, mixing.Mixture)]
         if len(mixtures) < len(jobs):
             return None
-        terms = mixing.terms(self._store, mixtures)
-        first = np.concatenate([[0], np.cumsum(terms.counts)])
-        return Sums(terms.slab.storage, np.array(terms.rows), terms.weights, first)
+        return sums_of(mixing.terms(self._store, mixtures))
 
     def _in_portions(
         self,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.backends.native.library import Library, Variant
-from netsim.backends.native.records import HEADER_BYTES, Call
+from netsim.backends.native.records import HEADER_BYTES, Call, Mode
 from netsim.backends.sharing import Sharing
 
 _ALIGNMENT = 64
@@ -102,6 +102,9 @@ class Workers:
 
 def _estimate_work(call: Call, values: int) -> int:
     """Scalars that a call goes through, about: weights and values, step by step."""
+    if call.mode == Mode.SUM:
+        terms = c_int64.from_address(call.first_source + 8 * call.num_jobs).value
+        return int(terms * call.num_values) // 4  # 0.1 to 0.3 ns each
     if not call.first_step:
         return 0
     steps = c_int64.from_address(call.first_step + 8 * call.num_jobs).value

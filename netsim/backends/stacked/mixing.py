@@ -11,35 +11,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from netsim.backends.parameter_store import ParameterStore, Slab
+from netsim.backends.parameter_store import ParameterStore, Slab, Terms
 from netsim.learning.refs import Cell, Ref
-
-LONG = 32_768
-"""Entries from which on a CPU adds row to row: `embedding_bag` would leave its caches."""
 
 FEW = 16
 """Most values that a mixture left for later may hold on to: its rows, and weights that are lazy."""
-
-
-class Terms(NamedTuple):
-    """Terms of some weighted sums.
-
-    Attributes
-    ----------
-    slab : Slab
-        Where the rows lie.
-    rows : list of int
-        Row numbers of all sums, one sum after another.
-    weights : torch.Tensor
-        (len(rows),) their weights.
-    counts : list of int
-        How many rows each sum has.
-    """
-
-    slab: Slab
-    rows: list[int]
-    weights: Tensor
-    counts: list[int]
 
 
 class Mixture(NamedTuple):
@@ -99,10 +75,20 @@ def _write(
 ) -> None:
     """Compute mixtures of rows of one length, as many at a time as may be in memory."""
     length = mixtures[0].rows[0].num_values
-    most = store.at_once(length, len(mixtures))
-    for start in range(0, len(mixtures), most):
-        some = slice(start, start + most)
-        store.slab(length).write(cells[some], weighted_sums(store, mixtures[some]))
+    slab = store.slab(length)
+    if store.adder is None:
+        most = store.at_once(length, len(mixtures))
+        for start in range(0, len(mixtures), most):
+            some = slice(start, start + most)
+            slab.write(cells[some], weighted_sums(store, mixtures[some]))
+        return
+    held = [(m, c) for m, c in zip(mixtures, cells, strict=True) if c is not None]
+    if held:
+        sums = terms(store, [mixture for mixture, _ in held])
+        numbers = slab.take(len(held))
+        store.adder(sums, slab.storage, numbers)
+        for (_, cell), number in zip(held, numbers, strict=True):
+            cell.store_in(slab, number)
 
 
 def gather(store: ParameterStore, refs: Sequence[Ref], out: Tensor) -> None:
@@ -118,10 +104,12 @@ def gather(store: ParameterStore, refs: Sequence[Ref], out: Tensor) -> None:
     """
     recipes = [r.cell.recipe for r in refs if r.ranges is None]
     mixtures = [recipe for recipe in recipes if isinstance(recipe, Mixture)]
-    if len(mixtures) == len(refs):
+    if len(mixtures) < len(refs):
+        store.gather(refs, out)
+    elif store.adder is None:
         out.copy_(weighted_sums(store, mixtures))
     else:
-        store.gather(refs, out)
+        store.adder(terms(store, mixtures), out, range(len(refs)))
 
 
 def terms(store: ParameterStore, mixtures: Sequence[Mixture]) -> Terms:
@@ -132,13 +120,13 @@ def terms(store: ParameterStore, mixtures: Sequence[Mixture]) -> Terms:
 
 
 def weighted_sums(store: ParameterStore, mixtures: Sequence[Mixture]) -> Tensor:
-    """Weighted sums (n, padded length).
+    """Weighted sums (n, padded length), by PyTorch.
 
     A weight of 0 keeps a row out, even one with nan: 0 * nan would be nan.
     """
     slab, numbers, weights, sizes = terms(store, mixtures)
     index = slab.index(numbers).masked_fill_(weights == 0, Slab.ZERO)
-    if slab.length >= LONG and not slab.storage.is_cuda:
+    if store.spill is not None:
         return _row_by_row(slab, index.tolist(), weights.tolist(), sizes)
     starts = slab.index([0, *accumulate(sizes)][:-1])
     return F.embedding_bag(index, slab.storage, starts, mode="sum", per_sample_weights=weights)
@@ -166,7 +154,7 @@ def _weights(store: ParameterStore, mixtures: Sequence[Mixture]) -> Tensor:
 def _row_by_row(
     slab: Slab, index: Sequence[int], weights: Sequence[float], sizes: Sequence[int]
 ) -> Tensor:
-    """Weighted sums (n, padded length), adding one row after another.
+    """Weighted sums (n, padded length) of rows in files, one row in memory after another.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Training that begins with weighted sums of rows gives what it gives from the sums themselves."""
+"""Weighted sums of rows: in place of the models that training begins with, and by themselves."""
 
 from itertools import pairwise
 
@@ -8,6 +8,10 @@ import torch
 import torch.nn.functional as F
 
 from netsim.backends.native.data import Data, Rows, Sums
+from netsim.backends.native.library import load_library
+from netsim.backends.native.row_sums import RowAdder
+from netsim.backends.native.workers import Workers
+from netsim.backends.parameter_store import Slab, Terms
 from netsim.learning.jobs import Optimizer
 from netsim.models.iot_mlp import IotMlp
 
@@ -83,3 +87,63 @@ def test_sums_that_do_not_fit_are_refused(made, how, message):
     made = made()
     with pytest.raises(ValueError, match=message):
         trained(made, made.kernel(), sums(made, **how))
+
+
+LENGTHS = [1, 7, 32, 130, 1_000, 40_001]
+
+
+def row_by_row(slab, rows, weights, counts):
+    """Sums that PyTorch adds, one row after another."""
+    found, at = [], 0
+    for count in counts:
+        total = torch.zeros_like(slab.storage[0])
+        for k in range(at, at + count):
+            if weights[k]:
+                total.add_(slab.storage[rows[k]], alpha=float(weights[k]))
+        found.append(total)
+        at += count
+    return torch.stack(found)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("length", LENGTHS)
+def test_rows_are_added_with_the_bits_of_pytorch(length, dtype, variant):
+    """Draw rows, weights and counts of terms; the sums lie in rows of the same slab."""
+    draws = np.random.default_rng(length)
+    slab = Slab(length, torch.device("cpu"), dtype)
+    counts = draws.integers(0, 12, size=17).tolist()
+    taken = slab.take(9)
+    slab.storage[:] = 0  # behind a value's end, too, where anything may lie
+    slab.rows[taken] = torch.from_numpy(draws.standard_normal((9, length))).to(dtype)
+    slab.rows[taken[0]] = torch.nan  # a row whose weight is always 0
+    rows = draws.choice(taken, size=sum(counts)).tolist()
+    weights = torch.from_numpy(draws.standard_normal(len(rows))).to(dtype)
+    weights[torch.tensor(rows) == taken[0]] = 0
+    expected = row_by_row(slab, rows, weights, counts)
+    at = slab.take(len(counts))
+    others = torch.tensor(sorted(set(range(len(slab.storage))) - set(at)))
+    before, found = slab.storage[others].clone(), []
+    library = load_library()
+    for threads in (1, 3):
+        slab.storage[at] = torch.nan
+        adder = RowAdder(library.variant(variant), Workers(library, threads))
+        adder(Terms(slab, rows, weights, counts), slab.storage, at)
+        found.append(slab.storage[at])
+    assert torch.equal(*found)
+    assert torch.equal(slab.storage[others].nan_to_num(7.0), before.nan_to_num(7.0))
+    if variant == "plain":  # it rounds products
+        most = 1e-12 if dtype == torch.float64 else 1e-4
+        assert torch.allclose(found[0], expected, rtol=0, atol=most)
+    else:
+        assert torch.equal(found[0], expected)
+    assert not found[0].isnan().any()
+
+
+def test_rows_of_another_length_are_refused():
+    library = load_library()
+    slab = Slab(7, torch.device("cpu"), torch.float64)
+    adder = RowAdder(library.variant(), Workers(library, 1))
+    terms = Terms(slab, [0], torch.ones(1, dtype=torch.float64), [1])
+    for out in (torch.zeros(1, 64, dtype=torch.float64), torch.zeros(1, 32)):
+        with pytest.raises(ValueError, match="rows of 32 values"):
+            adder(terms, out, [0])

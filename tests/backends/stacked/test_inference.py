@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from netsim.backends.stacked import inference, mixing
+from netsim.backends.stacked import inference
 
 MODELS = {
     "mlp": {"kind": "mlp", "hidden": [40]},
@@ -115,12 +115,10 @@ def biggest(theta):
 
 
 @pytest.mark.thinned(4)
-@pytest.mark.parametrize("long", [False, True], ids=["short rows", "long rows"])
-@pytest.mark.parametrize("width", [5, 40])
-def test_mixtures_of_models_and_parts(long, width, both, assert_equal_values, monkeypatch):
+@pytest.mark.parametrize("backend", ["stacked", "native"])
+@pytest.mark.parametrize("width", [5, 40, 480])
+def test_mixtures_of_models_and_parts(backend, width, build, play, assert_equal_values):
     """Rows beside a diverged one, lazy and negative weights, one row and many."""
-    if long:
-        monkeypatch.setattr(mixing, "LONG", 64)
 
     def program(node, keep):
         a = node.initial()
@@ -141,22 +139,8 @@ def test_mixtures_of_models_and_parts(long, width, both, assert_equal_values, mo
         keep("again", a.with_part("head", c.part("head")).with_part("backbone", backbones))
         keep("trained", (yield node.train(c.with_part("head", a.part("head")), steps=1)).theta)
 
-    alone, stacked = both(program, model={"kind": "mlp", "hidden": [width]})
-    assert torch.isnan(stacked.values[0, "nan"]).all()
-    assert not torch.isnan(stacked.values[0, "beside nan"]).any()
-    assert_equal_values(alone, stacked)
-
-
-def test_a_really_long_row_is_mixed_row_by_row(build, play, assert_equal_values):
-    """Over `mixing.LONG` entries."""
-
-    def program(node, keep):
-        a = node.initial()
-        b = node.mix([a, a], [0.5, 0.25])
-        keep("mix", node.mix([a, b, a], node.compute(weights_of, 0.3, 0.7, 0.0)))
-        yield node.sleep(0.0)
-
-    built = build(model={"kind": "mlp", "hidden": [480]}, nodes={"count": 3})
-    assert built.architectures[0].num_values > mixing.LONG
-    runs = [play(built, program, backend) for backend in ("sequential", "stacked")]
-    assert_equal_values(*runs)
+    built = build(model={"kind": "mlp", "hidden": [width]})
+    alone, together = (play(built, program, name) for name in ("sequential", backend))
+    assert torch.isnan(together.values[0, "nan"]).all()
+    assert not torch.isnan(together.values[0, "beside nan"]).any()
+    assert_equal_values(alone, together)

@@ -47,7 +47,7 @@ struct Segment {
   int64_t area, kernel_w, tap_h, tap_w, taps_h, taps_w, dead_offset;
 };
 
-enum Mode : int64_t { kLook, kGradient, kTrain };
+enum Mode : int64_t { kLook, kGradient, kTrain, kSum };  // kSum: rows are added, no more
 enum Loss : int64_t { kNoLoss, kCrossEntropy, kMeanSquared, kGivenGradient };
 enum OptimizerKind : int64_t { kSgd, kAdam };
 enum Status : int64_t { kFine, kBadSample, kBadLabel };
@@ -196,7 +196,7 @@ inline Layout layout_of(const Call& c) {
     l.values += n;
     return at;
   };
-  l.gradient = take(c.mode != kLook);
+  l.gradient = take(trains || c.mode == kGradient);
   l.first = take(trains && !fused && (c.optimizer == kAdam || c.momentum != 0));
   l.second = take(trains && c.optimizer == kAdam);
   l.anchor = take(trains && c.anchors);

@@ -130,20 +130,29 @@ template <class L, class T> void unpack(const L& layout, T* row, const T* packed
 
 /* A job's weighted sum of rows, n values from `at` on, added in their order. A weight of 0 keeps a
    row out, even one with NaN. */
-template <class T> void sum_rows(const Call& c, Index job, Index at, Index n, T* to) {
+template <class T, int N>
+NETSIM_INLINE void sum_vectors(const Call& c, Index job, Index at, T* to) {
   const T* rows = static_cast<const T*>(c.rows) + at;
   const T* weights = static_cast<const T*>(c.source_weights);
-  const Index start = c.first_source[job], stop = c.first_source[job + 1];
-  Index i = 0;
-  for (; i + kLanes<T> <= n; i += kLanes<T>) {
-    Vec<T> total{};
-    for (Index k = start; k < stop; ++k)
-      if (weights[k] != 0) total += load<T>(rows + c.source[k] * c.rows_pitch + i) * weights[k];
-    store<T>(to + i, total);
+  Vec<T> total[N]{};
+  for (Index k = c.first_source[job]; k < c.first_source[job + 1]; ++k) {
+    if (weights[k] == 0) continue;
+    const T* row = rows + c.source[k] * c.rows_pitch;
+    for (int i = 0; i < N; ++i) total[i] += load<T>(row + i * kLanes<T>) * weights[k];
   }
+  for (int i = 0; i < N; ++i) store<T>(to + i * kLanes<T>, total[i]);
+}
+template <class T> void sum_rows(const Call& c, Index job, Index at, Index n, T* to) {
+  constexpr int kTogether = 8;
+  Index i = 0;
+  for (; i + kTogether * kLanes<T> <= n; i += kTogether * kLanes<T>)
+    sum_vectors<T, kTogether>(c, job, at + i, to + i);
+  for (; i + kLanes<T> <= n; i += kLanes<T>) sum_vectors<T, 1>(c, job, at + i, to + i);
+  const T* rows = static_cast<const T*>(c.rows) + at;
+  const T* weights = static_cast<const T*>(c.source_weights);
   for (; i < n; ++i) {
     T total = 0;
-    for (Index k = start; k < stop; ++k)
+    for (Index k = c.first_source[job]; k < c.first_source[job + 1]; ++k)
       if (weights[k] != 0) total += rows[c.source[k] * c.rows_pitch + i] * weights[k];
     to[i] = total;
   }
@@ -191,6 +200,10 @@ template <class T> class Worker {
 
   void run_job(Index job) {
     const Call& c = call_;
+    if (c.mode == kSum) {
+      sum_rows(c, job, 0, c.num_values, static_cast<T*>(c.out) + c.target[job] * c.out_pitch);
+      return;
+    }
     Machine<T> m{};
     m.call = &c;
     m.weights = at(layout_.weights);
