@@ -82,7 +82,7 @@ def quickstart_told(folder: Path) -> str:
     from netsim.scenario import load
     from netsim.views import network_cost
     from netsim.views.gathering.runs import title_of
-    from netsim.views.render.figure import marks
+    from netsim.views.render.figure import panels
     from netsim.views.render.figure import style as plot_style
     from netsim.views.render.terminal import WrappedTable
 
@@ -94,7 +94,7 @@ def quickstart_told(folder: Path) -> str:
     with plot_style.style():
         drawn = io.StringIO()
         heading = title_of(cost.runs[0].run.summary, algorithm=False)
-        marks.draw(network_cost.view(cost), heading).figure.savefig(drawn, format="svg")
+        panels.draw(network_cost.view(cost), heading).figure.savefig(drawn, format="svg")
     _keep_figure("quickstart.svg", drawn.getvalue())
     told = Console(width=110, file=io.StringIO(), color_system=None)
     told.print(WrappedTable(network_cost.printed(cost)))

@@ -18,7 +18,7 @@ from netsim.views.gathering.comparison import measures_to_show
 from netsim.views.gathering.estimates import AGAINST, BANDS, Band
 from netsim.views.gathering.runs import pictured, shown_of, title_of
 from netsim.views.gathering.sweep_tables import SweepTables
-from netsim.views.render.figure import marks
+from netsim.views.render.figure import panels
 from netsim.views.render.figure import style as plot_style
 from netsim.views.render.figure.sheets import SCREEN, Sheet, paper, width_in
 
@@ -149,7 +149,7 @@ class Plots:
         title = title_of(runs[0].summary, algorithm=len(runs) == 1)
         try:
             return _figure(shown, f"{views.find(name).TITLE} · {title}", sheet)
-        except marks.OnPageOnlyError as error:
+        except panels.OnPageOnlyError as error:
             raise ScenarioError(f"plot: {name}: {error}") from None
 
     def _drawn(self) -> list[RunFolder]:
@@ -239,7 +239,7 @@ class SweepPlots(Plots):
 def _figure(shown: Shown, heading: str, sheet: Sheet) -> Figure:
     """Draw what a view shows."""
     with plot_style.style(sheet):
-        return marks.draw(shown, heading, sheet).figure
+        return panels.draw(shown, heading, sheet).figure
 
 
 def _sheet(width: Width) -> Sheet:

@@ -10,7 +10,7 @@ from netsim.recording import node_states
 from netsim.recording.reader import RunFolder
 from netsim.views import activity, time_use
 from netsim.views.gathering.moments import off_spans
-from netsim.views.render.figure import marks
+from netsim.views.render.figure import panels
 from netsim.views.render.figure import style as plot_style
 from netsim.views.render.page.marks import section
 from netsim.views.render.terminal import tables
@@ -63,11 +63,11 @@ def test_shares_of_stretches_add_up_to_the_seconds_of_each_state(run):
 def test_it_stands_on_paper_on_the_page_and_in_the_terminal(run):
     shown = activity.of_run(run)
     with plot_style.style():
-        figure = marks.draw(shown).figure
+        figure = panels.draw(shown).figure
     assert [axes.get_title(loc="left") for axes in figure.axes[:3]] == ["train", "transmit", "off"]
     assert len(figure.axes) == 4  # and one colour bar
-    panels = section(shown, activity.TITLE)["panels"]
-    assert [panel["mark"] for panel in panels] == ["cells"] * 3
+    on_page = section(shown, activity.TITLE)["panels"]
+    assert [panel["mark"] for panel in on_page] == ["cells"] * 3
     assert len(tables(shown)) == 3
 
 

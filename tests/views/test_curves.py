@@ -10,7 +10,7 @@ from netsim.recording.reader import RunFolder
 from netsim.views import Ask, accuracy
 from netsim.views.gathering import frames
 from netsim.views.gathering import runs as of_runs
-from netsim.views.render.figure import marks
+from netsim.views.render.figure import panels
 from netsim.views.render.figure import style as plot_style
 from netsim.views.render.figure.sheets import SCREEN, paper
 
@@ -22,7 +22,7 @@ def drawn(folders, metrics=("accuracy",), against=("time",), sheet=COLUMN, **mor
     ask = Ask(tuple(metrics), on_paper=not sheet.has_heading, against=tuple(against), **more)
     with plot_style.style(sheet):
         shown = accuracy.of_runs([RunFolder.ended(folder) for folder in folders], ask)
-        return marks.draw(shown, sheet=sheet)
+        return panels.draw(shown, sheet=sheet)
 
 
 def per_seed(folders, metric="accuracy"):

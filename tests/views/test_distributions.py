@@ -9,7 +9,7 @@ import pytest
 from netsim.errors import ScenarioError
 from netsim.recording.reader import RunFolder
 from netsim.views import Ask, cdf, graph
-from netsim.views.render.figure import marks
+from netsim.views.render.figure import panels
 from netsim.views.render.figure import style as plot_style
 from netsim.views.render.figure.sheets import paper
 
@@ -23,7 +23,7 @@ def of(folders):
 def drawn(runs, metrics, paired_to=None):
     with plot_style.style(COLUMN):
         shown = cdf.of_runs(runs, Ask(tuple(metrics), paired_to=paired_to, on_paper=True))
-        return marks.draw(shown, sheet=COLUMN)
+        return panels.draw(shown, sheet=COLUMN)
 
 
 def test_the_distribution_over_nodes_is_that_of_the_last_evaluation(tmp_path, written):
@@ -91,7 +91,7 @@ def test_a_graph_has_alike_nodes_side_by_side(tmp_path, written):
     assert order.ids.tolist() == [0, 2, 4, 1, 3, 5]
     assert order.cuts == [3, 5]
     with plot_style.style(COLUMN):
-        found = marks.draw(graph.of_runs([run], Ask()), sheet=COLUMN)
+        found = panels.draw(graph.of_runs([run], Ask()), sheet=COLUMN)
     rows = pd.DataFrame(found.rows)
     log = pd.read_parquet(tmp_path / "a" / "graph").drop_duplicates(["node", "peer"], keep="last")
     both = rows.merge(log, on=["node", "peer"])

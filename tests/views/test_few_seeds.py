@@ -10,7 +10,7 @@ from netsim.views import Ask, accuracy, differences, sweep
 from netsim.views.gathering import comparison
 from netsim.views.gathering.comparison import SweepDesign
 from netsim.views.gathering.sweep_tables import SweepTables
-from netsim.views.render.figure import marks
+from netsim.views.render.figure import panels
 from netsim.views.render.figure import style as plot_style
 from netsim.views.render.figure.sheets import paper
 from netsim.views.render.page.marks import section
@@ -37,7 +37,7 @@ def response(found: SweepTables, minus: str):
     lines = found.lines_to(minus)
     shown = sweep.gather(lines, ["accuracy"], minus)
     with plot_style.style(COLUMN):
-        drawn = marks.draw(shown, sheet=COLUMN)
+        drawn = panels.draw(shown, sheet=COLUMN)
     return drawn, section(shown, "Response")
 
 
@@ -149,7 +149,7 @@ def runs(tmp_path, written):
 def test_captions_of_curves_say_what_is_drawn(runs, curves, seeds, on_paper, on_page):
     shown = accuracy.of_runs(runs(curves, seeds), Ask(("accuracy",), on_paper=True))
     with plot_style.style(COLUMN):
-        drawn = marks.draw(shown, sheet=COLUMN)
+        drawn = panels.draw(shown, sheet=COLUMN)
     kinds = ("thin lines", "dots", "band", "bars")
     assert [kind for kind in kinds if f"{kind}:" in note_of(drawn)] == [on_paper.split(":")[0]]
     assert on_paper in note_of(drawn)

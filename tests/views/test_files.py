@@ -10,7 +10,7 @@ from PIL import Image
 
 from netsim.recording.reader import RunFolder
 from netsim.views import Ask, accuracy
-from netsim.views.render.figure import axes, marks
+from netsim.views.render.figure import axes, panels
 from netsim.views.render.figure import files as numbers
 from netsim.views.render.figure import style as plot_style
 from netsim.views.render.figure.sheets import WIDTHS_IN, paper
@@ -26,7 +26,7 @@ def make(tmp_path, written):
         sheet = paper(width)
         with plot_style.style(sheet):
             ask = Ask(("accuracy",), paired_to=paired_to, on_paper=True)
-            drawn = marks.draw(accuracy.of_runs(runs, ask), sheet=sheet)
+            drawn = panels.draw(accuracy.of_runs(runs, ask), sheet=sheet)
         return drawn, numbers.write(drawn, path, form, with_table=True)
 
     return draw

@@ -11,7 +11,7 @@ from netsim.views import weights as heatmaps
 from netsim.views.gathering import runs as of_runs
 from netsim.views.gathering.estimates import over_seeds
 from netsim.views.render import pictures as figures
-from netsim.views.render.figure import marks
+from netsim.views.render.figure import panels
 from netsim.views.render.figure import style as plot_style
 
 S = 1_000_000_000
@@ -141,7 +141,7 @@ def test_the_map_has_places_links_and_walls(tmp_path, written):
     )
     assert node_map.outlines(tmp_path / "a").shape == (4, 2)
     with plot_style.style():
-        figure = marks.draw(node_map.of_run(RunFolder(tmp_path / "a"))).figure
+        figure = panels.draw(node_map.of_run(RunFolder(tmp_path / "a"))).figure
     panel = figure.axes[0]
     assert len(panel.patches) == 1
     assert [text.get_text() for text in panel.texts] == ["0", "1", "2"]

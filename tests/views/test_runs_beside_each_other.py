@@ -10,7 +10,7 @@ from netsim import ScenarioError, views
 from netsim.recording.reader import RunFolder
 from netsim.views import Ask
 from netsim.views.gathering.runs import shown_of
-from netsim.views.render.figure import marks, style
+from netsim.views.render.figure import panels, style
 from netsim.views.render.figure.sheets import paper
 
 SCENARIO = netsim.Scenario(
@@ -79,7 +79,7 @@ def test_models_that_are_not_finite_are_told_and_not_an_empty_figure(folders):
     assert "not finite" in on_screen.about
     assert all(np.isnan(panel.table["mean"]).all() for panel in on_screen.panels)
     with style.style(paper(3.5)):
-        marks.draw(on_screen, sheet=paper(3.5))
+        panels.draw(on_screen, sheet=paper(3.5))
 
 
 def test_a_run_without_evaluations_is_not_called_one_without_learning(folders):

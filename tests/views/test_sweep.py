@@ -14,7 +14,7 @@ from netsim.views import sweep
 from netsim.views.gathering import comparison
 from netsim.views.gathering.sweep_tables import SweepTables
 from netsim.views.render.figure import axes as plot_axes
-from netsim.views.render.figure import marks
+from netsim.views.render.figure import panels
 from netsim.views.render.figure import style as plot_style
 from netsim.views.render.figure.sheets import paper
 
@@ -49,7 +49,7 @@ def draw(played, paired_to=None, show=("accuracy",), **more):
     folder, design, _ = played
     lines = SweepTables(folder, design).lines_to(paired_to)
     with plot_style.style(COLUMN):
-        return marks.draw(sweep.gather(lines, show, paired_to or "", **more), sheet=COLUMN)
+        return panels.draw(sweep.gather(lines, show, paired_to or "", **more), sheet=COLUMN)
 
 
 def test_differences_are_to_the_method_named_seed_by_seed(played):

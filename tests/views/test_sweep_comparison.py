@@ -18,7 +18,7 @@ from netsim.views import differences, sweep
 from netsim.views.gathering import comparison
 from netsim.views.gathering import swept as swept_axis
 from netsim.views.gathering.sweep_tables import SweepTables
-from netsim.views.render.figure import marks
+from netsim.views.render.figure import panels
 from netsim.views.render.figure import style as plot_style
 from netsim.views.render.terminal import WrappedTable
 
@@ -208,7 +208,7 @@ def figure(tmp_path, values, key="radio.bandwidth_hz", energies=None, **more):
     lines = SweepTables(tmp_path, asked).lines
     with plot_style.style():
         shown = sweep.gather(lines, ["energy_j", "accuracy"])
-        return shown and marks.draw(shown, "heading").figure
+        return shown and panels.draw(shown, "heading").figure
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from netsim import views
 from netsim.recording.reader import RunFolder
 from netsim.views import Ask, Cells, Columns, OnPage, Panel, Quantity, Shown
 from netsim.views.render import terminal
-from netsim.views.render.figure import marks as figure_marks
+from netsim.views.render.figure import panels as figure_panels
 from netsim.views.render.figure import style as plot_style
 from netsim.views.render.figure.sheets import SCREEN, paper
 from netsim.views.render.page import html
@@ -72,10 +72,10 @@ def test_each_renderer_draws_each_view(shown):
         drawable = [p for p in one.panels if not isinstance(p.mark, OnPage | Columns)]
         with plot_style.style():
             if drawable and one.panels[0] in drawable:
-                assert figure_marks.draw(one, name).figure.axes, name
+                assert figure_panels.draw(one, name).figure.axes, name
             else:
-                with pytest.raises(figure_marks.OnPageOnlyError):
-                    figure_marks.draw(one, name)
+                with pytest.raises(figure_panels.OnPageOnlyError):
+                    figure_panels.draw(one, name)
         for panel in one.panels:
             assert len({len(cells) for cells in panel.table.values()}) <= 1, name
         for table in terminal.tables(one):
@@ -108,7 +108,7 @@ def test_cells_of_words_have_their_own_shape():
     data = page["panels"][0]["data"]
     assert (data["rows"], data["columns"], data["at"]) == (2, 3, [2, 3])
     with plot_style.style():
-        (axes, _) = figure_marks.draw(Shown([Panel(mark, table)])).figure.axes
+        (axes, _) = figure_panels.draw(Shown([Panel(mark, table)])).figure.axes
         labels = [text.get_text() for text in axes.get_xticklabels()]
     assert labels == ["x", "y", "z"]
 
@@ -131,7 +131,7 @@ def test_heat_maps_share_a_colour_bar_only_if_their_colours_mean_the_same(second
         for value, top in ((Quantity("a", "Mean"), 1.0), second)
     ]
     with plot_style.style():
-        axes = figure_marks.draw(Shown(panels)).figure.axes[2:]
+        axes = figure_panels.draw(Shown(panels)).figure.axes[2:]
     assert [(one.get_ylabel(), one.get_ylim()[1]) for one in axes] == bars
 
 
@@ -146,6 +146,6 @@ def test_a_figure_says_the_meaning_of_grey_cells_where_there_are_any(rows, note,
         "mean": np.ones(len(rows)),
     }
     with plot_style.style(sheet):
-        figure = figure_marks.draw(Shown([Panel(mark, table)], "It."), sheet=sheet).figure
+        figure = figure_panels.draw(Shown([Panel(mark, table)], "It."), sheet=sheet).figure
     (legend,) = figure.legends
     assert legend.get_title().get_text() == note

@@ -93,7 +93,7 @@ def command(
         for shown in found:
             terminal.out().print(shown)
         return
-    from netsim.views.render.figure import files, marks, style
+    from netsim.views.render.figure import files, panels, style
     from netsim.views.render.figure.sheets import paper, width_in
 
     sheet = paper(width_in(width, "--width "))
@@ -102,8 +102,8 @@ def command(
     _require_free(path, table, overwrite)
     with style.style(sheet):
         try:
-            drawn = marks.draw(_gathered(runs, name, ask), sheet=sheet)
-        except marks.OnPageOnlyError as error:
+            drawn = panels.draw(_gathered(runs, name, ask), sheet=sheet)
+        except panels.OnPageOnlyError as error:
             raise ScenarioError(f"--as {name}: {error}; --format text prints tables") from None
         for written in files.write(drawn, path, ending, table):
             terminal.out().print(f"wrote {written}")

@@ -19,7 +19,7 @@ from pathlib import Path
 from netsim.recording.reader import RunFolder
 from netsim.views import Ask, Shown, accuracy, find
 from netsim.views.gathering.runs import pictured, title_of
-from netsim.views.render.figure import marks
+from netsim.views.render.figure import panels
 from netsim.views.render.figure import style as plot_style
 
 _AGAINST = ("time", "megabytes")
@@ -55,7 +55,7 @@ def save(shown: Shown, heading: str, path: Path) -> Path:
     path : Path
     """
     with plot_style.style():
-        return plot_style.save(marks.draw(shown, heading).figure, path)
+        return plot_style.save(panels.draw(shown, heading).figure, path)
 
 
 def draw_comparison(parent: Path, folders: Sequence[Path]) -> list[Path]:

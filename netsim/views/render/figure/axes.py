@@ -17,6 +17,8 @@ DECADES = 100.0
 _STEPS = [1, 2, 2.5, 5, 10]
 _LONG = 30
 """A label of more letters is taller than a panel."""
+_LONGEST_LABEL = 32
+"""Characters of a word beside a tick."""
 
 
 def lines_across(axes: Axes) -> None:
@@ -118,3 +120,9 @@ def wrapped_once(label: str) -> str:
     if len(label) <= _LONG or "\n" in label:
         return label
     return "\n".join(textwrap.wrap(label, -(-len(label) // 2) + 4))
+
+
+def shorten(word: object) -> str:
+    """Return a label, cut where an axis has no room for it."""
+    text = str(word)
+    return text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 3]}..."

@@ -1,0 +1,1 @@
+"""Marks drawn with Matplotlib: a `Drawer` in each file."""
