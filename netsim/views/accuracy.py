@@ -1,6 +1,6 @@
 """Metrics over virtual time, over data transmitted, or over airtime: one panel per metric."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -81,43 +81,16 @@ def of_runs(runs: Sequence[RunFolder], ask: Ask) -> Shown | None:
     found = of_several.groups(runs)
     seeds = sorted({len(group) for group in found.values()})
     band: Band = ask.band or ("nodes" if seeds[-1] == 1 else "interval" if ask.on_paper else "std")
-    drawn = []
     if len(against) > 1 and not ask.on_paper:  # over what nobody spent nothing can be drawn
         against = tuple(axis for axis in against if any(_reach(run, axis) for run in runs))
-    for metric in wanted:
-        having = {
-            title: mine
-            for title, group in found.items()
-            if (mine := [run for run in group if metric in measured.names(run.measured)])
-        }
-        for axis in against if having else ():
-            if len(runs) == 1:
-                drawn.append(Curves(metric, axis, _single(runs[0], metric, axis, band)))
-            else:
-                lines = [over_seeds(t, mine, metric, axis, band) for t, mine in having.items()]
-                drawn.append(Curves(metric, axis, lines))
-        if ask.paired_to is not None:
-            minus = of_several.reference(having, ask.paired_to)
-            lines = [
-                difference(title, of_several.pairs(mine, having[minus]), metric, band)
-                for title, mine in having.items()
-                if title != minus
-            ]
-            drawn.append(Curves(metric, "time", lines, minus))
-    if max((float(line.x.max()) for one in drawn for line in one.lines), default=0.0) == 0:
-        return None
+    drawn = [
+        curves for metric in wanted for curves in _curves_of(found, metric, against, ask, band)
+    ]
     every = [line for one in drawn for line in one.lines]
+    if max((float(line.x.max()) for line in every), default=0.0) == 0:
+        return None
     counts = sorted({line.seeds for line in every})  # not those of seeds that measured nothing
-    about = _explanation(counts, ask.paired_to is not None)
-    without = [line.label for line in every if not np.isfinite(line.y).any()]  # not to be seen
-    if ask.on_paper and without and len(without) == len(every):
-        raise ScenarioError(
-            f"{runs[0].folder}: {', '.join(wanted)}: no number to draw, as models are not finite "
-            "at any evaluation"
-        )
-    if without:
-        about += "; no number, as models are not finite"
-        about += f": {', '.join(dict.fromkeys(without))}" if len(runs) > 1 else ""
+    about = _explanation(counts, ask.paired_to is not None) + _say_unseen(runs, every, wanted, ask)
     short = [row for one in drawn for row in _last_points(one)]
     has_bands = any(line.half is not None for line in every)
     spread = Around(BANDS[band]) if has_bands else None
@@ -125,6 +98,58 @@ def of_runs(runs: Sequence[RunFolder], ask: Ask) -> Shown | None:
     if has_seeds:
         spread = spread_in_words([line.seeds for line in every], BANDS[band])
     return Shown([_panel(one, band, spread, has_seeds) for one in drawn], about, short)
+
+
+def _curves_of(
+    groups: Mapping[str, Sequence[RunFolder]],
+    metric: str,
+    against: Sequence[str],
+    ask: Ask,
+    band: Band,
+) -> Iterator[Curves]:
+    """Curves of a metric over each abscissa, then the paired differences if they are wanted."""
+    having = {
+        title: mine
+        for title, group in groups.items()
+        if (mine := [run for run in group if metric in measured.names(run.measured)])
+    }
+    one, *others = [run for group in groups.values() for run in group]
+    for axis in against if having else ():
+        if others:
+            lines = [over_seeds(t, mine, metric, axis, band) for t, mine in having.items()]
+        else:
+            lines = _single(one, metric, axis, band)
+        yield Curves(metric, axis, lines)
+    if ask.paired_to is not None:
+        minus = of_several.reference(having, ask.paired_to)
+        lines = [
+            difference(title, of_several.pairs(mine, having[minus]), metric, band)
+            for title, mine in having.items()
+            if title != minus
+        ]
+        yield Curves(metric, "time", lines, minus)
+
+
+def _say_unseen(
+    runs: Sequence[RunFolder], lines: Sequence[Line], wanted: Sequence[str], ask: Ask
+) -> str:
+    """Name the curves that nobody sees, as no number of theirs is finite; empty: there is none.
+
+    Raises
+    ------
+    ScenarioError
+        If a figure for a paper would be empty.
+    """
+    unseen = [line.label for line in lines if not np.isfinite(line.y).any()]
+    if not unseen:
+        return ""
+    if ask.on_paper and len(unseen) == len(lines):
+        raise ScenarioError(
+            f"{runs[0].folder}: {', '.join(wanted)}: no number to draw, as models are not finite "
+            "at any evaluation"
+        )
+    whose = f": {', '.join(dict.fromkeys(unseen))}" if len(runs) > 1 else ""
+    return f"; no number, as models are not finite{whose}"
 
 
 def _reach(run: RunFolder, axis: str) -> float:
