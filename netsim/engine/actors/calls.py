@@ -47,12 +47,18 @@ class _Held:
     moved: Sequence[Handle]  # what the first of them reads of other actors
     parts: list[Part] = field(default_factory=list)
 
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the rows that they move and make."""
+        return sum(part.size_bytes for part in self.parts)
+
 
 class Calls:
     """Calls of a pool's actors.
 
     A part of a level is held until its actor is called for something else, would have nothing to
-    do, or gets a part that reads rows of others; then all that are held are one call.
+    do, or gets a part that reads rows of others, or until what is held moves and makes as many rows
+    as go to an actor together; then all that are held are one call.
 
     Attributes
     ----------
@@ -80,6 +86,8 @@ class Calls:
             self._send(actor)
             held = self._held[actor] = _Held(moved or ())
         held.parts.append(part)
+        if held.size_bytes > self._pool.at_once_bytes:
+            self._send(actor)
 
     def call(self, actor: int, method: str, *given: Any) -> Handle:
         """Call an actor after all that it is to have run by then; see `RayPool.call`.
@@ -110,7 +118,7 @@ class Calls:
                 self._pool.call(actor, "run", levels, *held.moved),
                 [job for part in held.parts for job in part.packed],
                 [job for part in held.parts for job in part.jobs],
-                sum(part.size_bytes for part in held.parts),
+                held.size_bytes,
             )
         )
 

@@ -64,6 +64,18 @@ def test_a_level_that_reads_rows_of_others_begins_a_call(pool, moved):
     assert pool.made == [(0, "run", [["a"]], []), (0, "run", [["b"], ["c"]], list(moved))]
 
 
+def test_as_many_rows_are_held_as_go_to_an_actor_together(pool):
+    """More would be moved and made at once, by a call that nobody has counted."""
+    calls = Calls(pool)
+    for name in "abc":
+        calls.run(0, part(name, 60), None)
+    calls.run(1, part("d", 101), None)
+    assert pool.made == [(0, "run", [["a"], ["b"]], []), (1, "run", [["d"]], [])]
+    assert [sent.size_bytes for sent in calls.sent] == [120, 101]
+    calls.send_all()
+    assert pool.made[-1] == (0, "run", [["c"]], [])
+
+
 def test_nothing_overtakes_what_is_held_for_its_actor(pool):
     calls = Calls(pool)
     calls.run(0, part("a"), None)
