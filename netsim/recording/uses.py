@@ -306,12 +306,12 @@ class Uses:
 
 
 _SAID = {
-    "late": "came late",
-    "superseded": "were replaced by a later one",
-    "too_old": "were older than max_age_s",
-    "ignored": "were ignored by malicious nodes",
-    "not_used": "were given weight 0 or left aside",
-    "unread": "still waited at the end",
+    "late": "late",
+    "superseded": "replaced by a later one",
+    "too_old": "older than max_age_s",
+    "ignored": "ignored by malicious nodes",
+    "not_used": "given weight 0 or left aside",
+    "unread": "still waiting at the end",
 }
 
 

@@ -124,10 +124,10 @@ LEAVING = {"kind": "exponential", "mean_on_s": 8.0, "mean_off_s": 16.0}
         # A buffer that the few nodes that are on never fill before models are too old.
         ({"kind": "fedbuff", "buffer": 60}, {"churn": LEAVING}, "not one was used"),
         ({"kind": "fedbuff", "buffer": 900}, {"nodes": SERVER}, "a server, is one"),
-        ({"kind": "divshare", "max_age_s": 0.01}, {}, "were older than max_age_s"),
-        ({"kind": "swift", "max_age_s": 0.01}, {}, "were older than max_age_s"),
+        ({"kind": "divshare", "max_age_s": 0.01}, {}, "older than max_age_s"),
+        ({"kind": "swift", "max_age_s": 0.01}, {}, "older than max_age_s"),
         ({"kind": "pens", "sampled": 99}, {}, "it never had sampled = 99 models"),
-        ({"kind": "fedasync", "alpha": 0.0}, {}, "were given weight 0"),
+        ({"kind": "fedasync", "alpha": 0.0}, {}, "given weight 0"),
         ({"kind": "sgp"}, {"link": {"loss": 1.0}}, "not one arrived"),
         ({"kind": "ad_psgd"}, {"churn": LEAVING}, "it alone has moved"),
     ],

@@ -60,6 +60,10 @@ def _range(many: list[int]) -> str:
     return count(low, "message") if low == high else f"{low:,} to {high:,} messages"
 
 
+def _were(many: int) -> str:
+    return f"{many:,} {'was' if many == 1 else 'were'}"
+
+
 def _reason(run: Evidence, node: int) -> str:
     code = f"messages[messages.dst == {node}].outcome.value_counts().to_dict()"
     found = run.messages[run.messages.dst == node].outcome.value_counts()
@@ -69,7 +73,7 @@ def _reason(run: Evidence, node: int) -> str:
     if not lost:
         sent_itself = int((run.messages.src == node).sum())
         own = run.shown(f"int((messages.src == {node}).sum())", sent_itself)
-        few = f"only {sent:,} were sent, and all came" if sent else "none was sent"
+        few = f"only {_were(sent)} sent, and all came" if sent else "none was sent"
         return f"to node {node} {few}; itself it sent {own:,}"
     most = max(lost, key=lambda fate: lost[fate])
-    return f"to node {node} {sent:,} were sent, {lost[most]:,} lost to {WHY.get(most, most)}"
+    return f"to node {node} {_were(sent)} sent, {lost[most]:,} lost to {WHY.get(most, most)}"

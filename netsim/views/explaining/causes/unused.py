@@ -9,12 +9,12 @@ from netsim.views.explaining.evidence import Evidence
 from netsim.views.explaining.findings import Finding, harm, percent
 
 _WHY = {
-    "late": "came after what waited for them had ended",
-    "superseded": "were replaced by a later one of the same sender before they were read",
-    "too_old": "were older than max_age_s when they were read",
-    "ignored": "were ignored by malicious nodes",
-    "not_used": "were given weight 0 or left aside",
-    "unread": "still waited at the end",
+    "late": "after what waited had ended",
+    "superseded": "replaced by a later one of the same sender before anything read it",
+    "too_old": "older than max_age_s when read",
+    "ignored": "ignored by malicious nodes",
+    "not_used": "given weight 0 or left aside",
+    "unread": "still waiting at the end",
 }
 
 
