@@ -47,6 +47,7 @@ class Writer:
             x_disable_machine_info=True,
             x_disable_meta=True,
             x_disable_stats=True,
+            host="",
             x_save_requirements=False,
         )
         self._run = wandb.init(
