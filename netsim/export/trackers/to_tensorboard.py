@@ -2,7 +2,8 @@
 
 A step is a millisecond of virtual time, or a finer unit where evaluations are not at whole ones, so
 that each has a step of its own. The time of a point is its virtual time, too: the axis "relative"
-counts virtual seconds. What is against bits has kilobits on the air as its steps. Values are float32.
+counts virtual seconds. What is against bits has kilobits on the air as its steps. Values are
+float32.
 """
 
 from collections.abc import Mapping

@@ -137,8 +137,14 @@ def test_a_folders_means_are_over_the_nodes_that_an_evaluation_measured(tmp_path
 
 @pytest.mark.parametrize(
     ("horizon_s", "every_s", "unit"),
-    [(10.0, 2.0, "ms"), (2.5, 1.5, "ms"), (6.0004, 2.0, "us"), (0.0025, 0.0015, "us"), (1 / 3, None, "ns")],
-)  # fmt: skip
+    [
+        (10.0, 2.0, "ms"),
+        (2.5, 1.5, "ms"),
+        (6.0004, 2.0, "us"),
+        (0.0025, 0.0015, "us"),
+        (1 / 3, None, "ns"),
+    ],
+)
 def test_each_evaluation_has_a_step_of_its_own_in_tensorboard(tmp_path, horizon_s, every_s, unit):
     """Steps times their unit are the instants, also where the run ends between two evaluations."""
     pytest.importorskip("tensorboard", reason="pip install 'netsim-dfl[tensorboard]'")
