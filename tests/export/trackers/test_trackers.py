@@ -2,6 +2,7 @@
 
 import json
 import sys
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -53,6 +54,8 @@ def fresh():
 
 @pytest.fixture
 def own(tmp_path):
+    """(algorithm) -> its folder, with a scenario."""
+
     def of(algorithm):
         folder = tmp_path / algorithm
         folder.mkdir(exist_ok=True)
@@ -167,3 +170,14 @@ def test_each_evaluation_has_a_step_of_its_own_in_tensorboard(tmp_path, horizon_
     assert [step * unit_ns for step in steps] == instants_ns
     text = told.Tensors("scenario/text_summary")[0].tensor_proto.string_val[0].decode()
     assert f"a step is 1 {unit} of virtual time" in text
+
+
+@pytest.mark.parametrize(("last", "exit_code"), [({"final/loss": 1.0}, 0), ({}, 1)])
+def test_a_run_that_has_not_ended_is_a_failed_one_for_wandb(own, monkeypatch, last, exit_code):
+    wandb = MagicMock()
+    monkeypatch.setitem(sys.modules, "wandb", wandb)
+    monkeypatch.setattr(scalars, "at_the_end", lambda _: last)
+    with tracker.observers_of(tracker.writers_of(["wandb"]), own, None, print) as observers:
+        play(observers, "dpsgd")
+    assert wandb.init.return_value.finish.call_args.kwargs == {"exit_code": exit_code}
+    assert wandb.Settings.call_args.kwargs["host"] == ""
