@@ -1,7 +1,7 @@
 """Write the table of measures in docs/sweeps.md: `python tools/measures.py`.
 
 They are the columns of `netsim sweep`, `netsim compare`, `sweep.csv` and `comparison.csv`, and the
-words of `--show`. `tests/test_sweep_pages.py` holds the table against the program.
+words of `--show`. `tests/papers/test_sweep_pages.py` holds the table against the program.
 """
 
 from pathlib import Path

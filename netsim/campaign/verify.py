@@ -161,12 +161,13 @@ def require_finished(folder: Path) -> None:
     ScenarioError
         Says how to go on.
     """
-    state = status.read(folder).get("state")
-    if state in ("running", "failed", "interrupted"):
-        holder = folder_lock.holder(folder)
-        if state == "running" and holder is None and folder_lock.left_by(folder) is not None:
-            state = "cut off"
-        remedy = "" if holder else f"; netsim resume {one_line(folder)} goes on with it"
+    state = status.state(folder)
+    if state in ("running", "cut off", "failed", "interrupted"):
+        remedy = (
+            ""
+            if folder_lock.holder(folder)
+            else f"; netsim resume {one_line(folder)} goes on with it"
+        )
         raise ScenarioError(f"{folder}: not the folder of a finished run: it is {state}{remedy}")
     if any((folder / JOURNAL / name).is_file() for name in (command.FILE, "ended.json")):
         raise ScenarioError(

@@ -191,15 +191,16 @@ def by_shared_classes(graph: Graph) -> list[dict[str, Any]]:
         ]
         or [np.zeros(0, dtype=np.int64)]
     )
-    total = np.bincount(shared, weight, most)
-    squares = np.bincount(shared, weight**2, most)
+    mean = np.bincount(shared, weight, most) / np.maximum(pairs, 1.0)
+    unlogged = np.maximum(pairs - np.bincount(shared, minlength=most), 0.0)
+    apart = np.bincount(shared, (weight - mean[shared]) ** 2, most) + unlogged * mean**2
     used = np.bincount(shared, np.abs(weight) > USED, most)
     return [
         {
             "shared_classes": int(k),
             "pairs": int(pairs[k]),
-            "mean_weight": total[k] / pairs[k],
-            "std_weight": np.sqrt(max(squares[k] / pairs[k] - (total[k] / pairs[k]) ** 2, 0.0)),
+            "mean_weight": mean[k],
+            "std_weight": np.sqrt(apart[k] / pairs[k]),
             "used": used[k] / pairs[k],
         }
         for k in np.flatnonzero(pairs > 0.5)

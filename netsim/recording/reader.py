@@ -174,8 +174,8 @@ class RunFolder:
 
     @property
     def state(self) -> str:
-        """`done`, `running`, `interrupted`, `failed`; `unknown` where nothing tells it."""
-        return "done" if self.summary else str(self.status.get("state", "unknown"))
+        """`done`, or what `status.state` says; `unknown` where nothing tells it."""
+        return "done" if self.summary else status.state(self.folder) or "unknown"
 
     @cached_property
     def main(self) -> MainMetric:

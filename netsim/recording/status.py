@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from netsim.errors import FolderError, FolderLostError, ScenarioError
-from netsim.recording import run_folder
+from netsim.recording import folder_lock, run_folder
 from netsim.recording.whole_files import write_text
 
 RESERVED_BYTES = 2048
@@ -48,6 +48,17 @@ def write_at_any_cost(folder: Path, status: Mapping[str, Any]) -> bool:
             return True
         return False
     return True
+
+
+def state(folder: Path) -> str | None:
+    """The state of a run, or of several, from `status.json`; None where there is none.
+
+    `cut off` is that of one which is `running` by its file, and whose process has left it.
+    """
+    found = read(folder).get("state")
+    if found != "running" or folder_lock.left_by(folder) is None:
+        return found
+    return "cut off"
 
 
 def read(folder: Path) -> dict[str, Any]:

@@ -125,10 +125,11 @@ def test_wandb_keeps_offline_what_the_tables_hold(netsim, here, monkeypatch):
     result = netsim(*RUN, "--out", "out", "--log", "wandb")
     assert result.exit_code == 0, result.output
     (path,) = (here / "out" / "wandb").glob("offline-run-*/*.wandb")
-    rows, config, known = [], {}, set()
+    rows, config, known, kept = [], {}, set(), []
     for data in records_of(path.read_bytes()):
         record = records.Record()
         record.ParseFromString(data)
+        kept.append(record)
         known.add(record.WhichOneof("record_type"))
         if record.HasField("history"):
             rows.append({
@@ -143,6 +144,7 @@ def test_wandb_keeps_offline_what_the_tables_hold(netsim, here, monkeypatch):
         assert [row[f"accuracy/{name}"] for name in table.columns] == pytest.approx(list(want))
         assert "kilobits_on_air" in row
     assert config["horizon_s"] == 4.0
+    assert not any(record.run.host for record in kept)  # the machine's name
     assert not known & {
         "stats",
         "output",

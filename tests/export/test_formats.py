@@ -12,6 +12,7 @@ from netsim.channels.path_loss.gains import MeasuredGains
 from netsim.errors import ScenarioError
 from netsim.export import formats
 from netsim.links.radio.phy.channel import RadioChannel
+from netsim.registry import public_modules
 from netsim.rng import Streams
 from netsim.scenario import from_dict
 from netsim.topology.mobility.bonnmotion import BonnMotion
@@ -158,6 +159,26 @@ def test_gains_state_places_and_carrier(tmp_path):
         assert members["carrier_hz"] == 2.4e9
 
 
+@pytest.mark.parametrize("wanted", ["gains", "colosseum"])
+@pytest.mark.parametrize("reference_db", [-5.0, 0.0])
+def test_gains_that_no_scenario_can_read_are_told(tmp_path, wanted, reference_db):
+    """Nodes within a metre of each other have the loss at 1 m."""
+    nodes = {"count": 2, "placement": "given", "positions_m": [[0.0, 0.0], [0.5, 0.0]]}
+    radio = {"path_loss": {"kind": "log_distance", "reference_db": reference_db}}
+    of = layout(BASE | {"nodes": nodes, "radio": radio})
+    path = written(tmp_path, of, wanted)
+    played = BASE | {"nodes": nodes, "radio": {"path_loss": {"kind": "gains", "path": path}}}
+    if reference_db == 0.0:
+        world.build(from_dict(played))
+        assert of.remarks == []
+        return
+    assert of.remarks == [
+        "the gain from node 0 to node 1 is up to 5 dB, more than the 0 dB that a scenario can read"
+    ]
+    with pytest.raises(ScenarioError, match="at most 0 dB"):
+        world.build(from_dict(played))
+
+
 def test_exported_gains_are_those_that_were_imported(tmp_path):
     rng = np.random.default_rng(1)
     gain_db = rng.uniform(-90, -60, (3, NODES, NODES))
@@ -188,16 +209,29 @@ def test_packet_errors_are_the_same_at_the_rows(tmp_path, rule):
             assert got == pytest.approx(want, rel=1e-6, abs=1e-11)
 
 
-def test_fades_are_the_same_over_time(tmp_path):
-    fading = {"kind": "rayleigh", "doppler_hz": 8.0, "process": "sum_of_sinusoids"}
-    of = layout(BASE | {"horizon_s": 2.0, "radio": {"fading": fading}})
+FADINGS = {
+    kind: {"doppler_hz": 8.0}
+    for kind in public_modules("netsim.channels.fading")
+    if kind not in ("none", "ns3_fad")
+} | {"rayleigh": {"doppler_hz": 8.0, "process": "sum_of_sinusoids"}}
+"""Every model of fading but that of such a file, with its keys."""
+
+
+@pytest.mark.thinned(3)
+@pytest.mark.parametrize("kind", FADINGS)
+def test_fades_are_the_same_over_time(tmp_path, kind):
+    """A line per resource block has what the channel multiplies its mean SNR by."""
+    of = layout(BASE | {"horizon_s": 2.0, "radio": {"fading": {"kind": kind, **FADINGS[kind]}}})
     path = written(tmp_path, of, "ns3-fad")
     again = Ns3Trace(path=path, window_s=2.0)
     channel = RadioChannel(of.radio, of.budget, lambda *_: (0, 0), of.streams)
-    mean = of.budget.mean_snr.pair_snr(0, 1, 0)
-    want = [channel.snr(0, 1, k * 1_000_000) / mean for k in range(2000)]
+    want = np.array([channel.gain(0, 1, k * 1_000_000) for k in range(2000)]).reshape(2000, -1)
+    with open(path) as file:
+        blocks_db = np.array([line.split() for line in file], dtype=float)
+    np.testing.assert_allclose(db_to_linear(blocks_db.T), want, rtol=1e-9)
     got = again.gain_at(np.full((1, 2), 0.4), None, np.arange(2000) * 1e-3)[0]
-    assert got == pytest.approx(want, rel=1e-9)
+    assert got == pytest.approx(want.mean(axis=1), rel=1e-9)
+    assert len(of.remarks) == (want.shape[1] > 1)  # that this run takes no mean of them
 
 
 @pytest.mark.parametrize("horizon_s", [0.0025, 3.0, 10.0, 10.0004, 40.0])

@@ -257,3 +257,16 @@ def test_what_ns3_can_not_play_is_refused(exported, tmp_path, tables, problem):
 
 def test_simulators_are_files():
     assert list(public_modules(replays.__name__)) == ["ns3"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"algorithm": {"kind": "local"}}, "no message had ended when the run did"),
+        ({"run": {"log_messages": False}}, "has no table messages: .*log_messages is false"),
+    ],
+)
+def test_a_run_without_messages_is_refused_with_its_own_reason(exported, tmp_path, changes, reason):
+    with pytest.raises(ScenarioError, match=reason):
+        exported(WIRES | changes)
+    assert not (tmp_path / "out").exists()

@@ -220,23 +220,61 @@ def test_counters_are_those_of_the_tables(runs, tmp_path):
         assert mine[len(mine) // 2]["args"]["value"] == expected
 
 
-def test_means_over_nodes_are_over_all_nodes(tmp_path):
-    """Node 1 has no model at 0 s; method's own numbers come at each node's own time."""
-    folder = tmp_path / "run"
-    recorder = Recorder(folder)
-    for at_s, node, stage, value in (
-        (0, 0, "trained", 0.2), (1, 0, "trained", 0.4), (1, 1, "trained", 0.8),
-        (1, 0, RECORDED, 0.1), (2, 1, RECORDED, 0.9),
-    ):  # fmt: skip
+def counters_of(tmp_path, rows, nodes=2):
+    """Events with counters of a run: (t_s, node, stage, accuracy)."""
+    recorder = Recorder(tmp_path / "run")
+    for at_s, node, stage, value in rows:
         recorder.metric(at_s * 10**9, node, "accuracy", stage, value, 1, 0, 0.0)
     recorder.close()
+    pd.DataFrame({"node": range(nodes)}).to_parquet(tmp_path / "run" / "nodes.parquet")
     with open_writer(tmp_path / "t.json", {}) as writer:
-        (folder / "nodes.parquet").unlink(missing_ok=True)
-        pd.DataFrame({"node": [0, 1]}).to_parquet(folder / "nodes.parquet")
-        counters.write(folder, writer, "accuracy")
-    events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
-    means = [(e["name"], e["args"]["value"]) for e in events if e["pid"] == counters.NETWORK]
-    assert means == [("mean accuracy, trained", pytest.approx(0.6))]
+        counters.write(tmp_path / "run", writer, "accuracy")
+    return json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+
+
+def means_of(events):
+    mine = [e for e in events if e["pid"] == counters.NETWORK and e["ph"] == "C"]
+    return [(e["name"], int(e["ts"] / 1e6), pytest.approx(e["args"]["value"])) for e in mine]
+
+
+def test_means_over_nodes_are_over_all_nodes(tmp_path):
+    """Node 1 has no model at 0 s; method's own numbers come at each node's own time."""
+    events = counters_of(tmp_path, [
+        (0, 0, "trained", 0.2), (1, 0, "trained", 0.4), (1, 1, "trained", 0.8),
+        (1, 0, RECORDED, 0.1), (2, 1, RECORDED, 0.9),
+    ])  # fmt: skip
+    assert means_of(events) == [("mean accuracy, trained", 1, 0.6)]
+
+
+def test_a_stage_has_a_mean_where_every_node_has_it(tmp_path):
+    """What nodes published last may be of different stages; their mean is that of the page."""
+    rows = [
+        (1, 0, "trained", 0.2), (1, 1, "mixed", 0.4), (2, 0, "trained", 0.6),
+        (2, 1, "trained", 0.8), (3, 0, "mixed", 0.5), (3, 1, "trained", 0.7),
+    ]  # fmt: skip
+    events = counters_of(tmp_path, rows)
+    assert means_of(events) == [
+        ("mean accuracy", 1, 0.3), ("mean accuracy", 2, 0.7), ("mean accuracy", 3, 0.6),
+        ("mean accuracy, trained", 2, 0.7),
+    ]  # fmt: skip
+
+
+def test_a_counter_whose_number_is_not_finite_says_since_when(tmp_path):
+    """A counter keeps its level until the next number, and JSON has no number for nan."""
+    rows = [
+        (t, node, "mixed", np.nan if node == 1 and t in (2, 3) else 0.5)
+        for t in range(5)
+        for node in (0, 1)
+    ]
+    told = [
+        (e["pid"], e["name"], int(e["ts"] / 1e6))
+        for e in counters_of(tmp_path, rows)
+        if e["ph"] == "i"
+    ]
+    assert told == [
+        (2, "accuracy, mixed: not finite from here on", 2),
+        (counters.NETWORK, "mean accuracy, mixed: not finite from here on", 2),
+    ]
 
 
 def test_messages_that_were_not_used_say_so_at_their_receiver(runs, tmp_path):

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from netsim.errors import FolderBusyError, FolderLostError
-from netsim.recording import folder_lock
+from netsim.recording import folder_lock, status
 
 ROOT = str(Path(__file__).parents[2])
 RACE = """
@@ -127,6 +127,17 @@ def test_a_dead_process_lock_is_replaced_only_by_what_may(dead):
         assert folder_lock.holder(dead).pid == os.getpid()
         assert folder_lock.left_by(dead) is None
     assert names(dead) == []
+
+
+@pytest.mark.parametrize(
+    ("told", "as_living", "as_dead"), [("running", "running", "cut off"), ("failed",) * 3]
+)
+def test_a_run_whose_process_is_gone_is_not_running(dead, told, as_living, as_dead):
+    """What a run calls itself while it plays stands there after it was killed, too."""
+    status.write(dead, {"state": told})
+    assert status.state(dead) == as_dead
+    with folder_lock.held(dead, take_over=True):
+        assert status.state(dead) == as_living
 
 
 @pytest.mark.parametrize("text", ["", '{"pid"', '{"pid": 1e999, "host": []}', "[" * 4000])

@@ -95,6 +95,15 @@ def test_weights_by_shared_classes_are_over_all_pairs_with_and_without_a_weight(
     assert list(pd.DataFrame(block["by_shared_classes"]).shared_classes) == [1, 2]
 
 
+def test_equal_weights_have_no_deviation(tmp_path):
+    """Sixths are no binary numbers: the mean of their squares is not the square of their mean."""
+    peers = range(5)
+    found = write(tmp_path, {node: dict.fromkeys(peers, 1 / 6) for node in peers})["graph"]
+    for row in found["by_shared_classes"]:
+        assert row["mean_weight"] == pytest.approx(1 / 6, rel=1e-15)
+        assert row["std_weight"] < 1e-15
+
+
 def test_a_pair_has_the_weight_logged_last(tmp_path, block):
     earlier = write(tmp_path / "b", before=[(0, 1, 0.9), (2, 0, 0.7), (1, 0, 0.1)])["graph"]
     assert earlier == block

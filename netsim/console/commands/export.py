@@ -110,7 +110,7 @@ def export(
     require_run(run)
     if form is not None and formats.tells_what_happened(form):
         folder = _only(begun_folders(run), run)
-        state = status.read(folder).get("state", "done")
+        state = status.state(folder) or "done"
         cut = [] if state == "done" else [f"the run is not done ({state}): as far as it came"]
         said = [*cut, *formats.lacking(folder, form), *_unread(step_s, set())]
         return formats.write_run(folder, form, out), said

@@ -1,7 +1,7 @@
 """Fading of the link between nodes 0 and 1: `.fad` for `[radio.fading] kind = "ns3_fad"`.
 
-One resource block, in samples of 1 ms over the run, at most `_MOST` of them, ns-3's own number: of
-a longer run the file has its first 10 s, and a remark says so.
+A line per resource block, in samples of 1 ms over the run, at most `_MOST` of them, ns-3's own
+number: of a longer run the file has its first 10 s, and a remark says so.
 """
 
 from pathlib import Path
@@ -19,7 +19,7 @@ _MOST = 10_000
 
 
 def write(layout: Layout, path: Path) -> None:
-    """Write one line of gains in dB.
+    """Write gains in dB: one line, or one per resource block where the fading has them.
 
     Raises
     ------
@@ -42,10 +42,15 @@ def write(layout: Layout, path: Path) -> None:
             f"{to_s(layout.horizon_ns):g} s, in samples of 1 ms"
         )
     times = [k * _SAMPLE_NS for k in range(count)]
-    means = np.array([budget.mean_snr.pair_snr(0, 1, time_ns) for time_ns in times])
-    if (means == 0.0).any():
+    if any(budget.mean_snr.pair_snr(0, 1, time_ns) == 0.0 for time_ns in times):
         raise ScenarioError(f"{layout.name}: nodes 0 and 1 never hear each other")
-    gains = np.array([channel.snr(0, 1, time_ns) for time_ns in times]) / means
+    gains = np.array([channel.gain(0, 1, time_ns) for time_ns in times]).reshape(count, -1)
+    if channel.resource_blocks is not None:
+        layout.remarks.append(
+            f"it has the gains of {gains.shape[1]} resource blocks; a run that plays it has their "
+            "mean, this one the effective SNR"
+        )
     with np.errstate(divide="ignore"):
-        fades_db = 10.0 * np.log10(gains)
-    path.write_text(" ".join(repr(fade) for fade in fades_db.tolist()) + "\n", encoding="utf-8")
+        fades_db = (10.0 * np.log10(gains)).T.tolist()
+    lines = [" ".join(map(repr, block)) for block in fades_db]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")

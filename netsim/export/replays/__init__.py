@@ -74,11 +74,10 @@ class Run:
         ScenarioError
             If they were not logged, or nothing was sent.
         """
+        run_folder.require(self.folder, "messages")
         rows = run_folder.read(self.folder, "messages")
-        if not len(rows.get("t_sent_s", ())):
-            raise ScenarioError(
-                f"{self.folder}: has no messages; they are logged with [run] log_messages = true"
-            )
+        if not len(rows["t_sent_s"]):
+            raise ScenarioError(f"{self.folder}: no message had ended when the run did")
         bits = rows.get("bits_transmitted", rows["attempts"])  # older runs have none
         sent = (rows["attempts"] > 0) | (bits > 0)  # some links count bits and no attempts
         arrived = np.isin(rows["outcome"].astype(str), ARRIVED)

@@ -47,6 +47,7 @@ class Writer:
             x_disable_machine_info=True,
             x_disable_meta=True,
             x_disable_stats=True,
+            host="",
             x_save_requirements=False,
         )
         self._run = wandb.init(
@@ -60,6 +61,7 @@ class Writer:
         )
         self._run.define_metric("*", step_metric=TIME)
         self._due: dict[str, float] = {}
+        self._has_ended = False
 
     def write(self, point: Point) -> None:
         """See `tracker.Writer`; what belongs to one instant is one step."""
@@ -75,7 +77,8 @@ class Writer:
     def finish(self, last: Mapping[str, float]) -> None:
         self._send()
         self._run.summary.update(dict(last))
+        self._has_ended = True
 
     def close(self) -> None:
         self._send()
-        self._run.finish()
+        self._run.finish(exit_code=0 if self._has_ended else 1)  # 1: shown as failed

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -10,6 +11,7 @@ from netsim.export.trackers import from_folder, scalars, tracker
 from netsim.recording.observers import EvaluationEvent, TrafficEvent
 from netsim.recording.recorder import Recorder
 from netsim.recording.schema import RECORDED, REPORTED
+from netsim.units import to_ns, to_s
 
 SCENARIO = """\
 name = "tiny"
@@ -52,6 +54,8 @@ def fresh():
 
 @pytest.fixture
 def own(tmp_path):
+    """(algorithm) -> its folder, with a scenario."""
+
     def of(algorithm):
         folder = tmp_path / algorithm
         folder.mkdir(exist_ok=True)
@@ -132,3 +136,48 @@ def test_a_folders_means_are_over_the_nodes_that_an_evaluation_measured(tmp_path
     assert point.values["accuracy/mean"] == 0.5
     assert point.values["reached/mean"] == 1.0
     assert not any(name.startswith("drift") for name in names)
+
+
+@pytest.mark.parametrize(
+    ("horizon_s", "every_s", "unit"),
+    [
+        (10.0, 2.0, "ms"),
+        (2.5, 1.5, "ms"),
+        (6.0004, 2.0, "us"),
+        (0.0025, 0.0015, "us"),
+        (1 / 3, None, "ns"),
+    ],
+)
+def test_each_evaluation_has_a_step_of_its_own_in_tensorboard(tmp_path, horizon_s, every_s, unit):
+    """Steps times their unit are the instants, also where the run ends between two evaluations."""
+    pytest.importorskip("tensorboard", reason="pip install 'netsim-dfl[tensorboard]'")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    from netsim.export.trackers import to_tensorboard
+
+    metrics = {} if every_s is None else {"every_s": every_s}
+    tables = {"horizon_s": horizon_s, "metrics": metrics}
+    writer = to_tensorboard.Writer(tmp_path, "tiny", tables)
+    every_ns, end_ns = to_ns(every_s or horizon_s / 20), to_ns(horizon_s)
+    instants_ns = sorted({*range(0, end_ns, every_ns), end_ns})
+    for time_ns in instants_ns:
+        writer.write(scalars.Point({"traffic/airtime_s": 1.0}, to_s(time_ns), 0))
+    writer.close()
+    told = EventAccumulator(str(tmp_path / "tensorboard"), size_guidance={"scalars": 0})
+    told.Reload()
+    unit_ns = {"ms": 1_000_000, "us": 1_000, "ns": 1}[unit]
+    steps = [point.step for point in told.Scalars("traffic/airtime_s")]
+    assert [step * unit_ns for step in steps] == instants_ns
+    text = told.Tensors("scenario/text_summary")[0].tensor_proto.string_val[0].decode()
+    assert f"a step is 1 {unit} of virtual time" in text
+
+
+@pytest.mark.parametrize(("last", "exit_code"), [({"final/loss": 1.0}, 0), ({}, 1)])
+def test_a_run_that_has_not_ended_is_a_failed_one_for_wandb(own, monkeypatch, last, exit_code):
+    wandb = MagicMock()
+    monkeypatch.setitem(sys.modules, "wandb", wandb)
+    monkeypatch.setattr(scalars, "at_the_end", lambda _: last)
+    with tracker.observers_of(tracker.writers_of(["wandb"]), own, None, print) as observers:
+        play(observers, "dpsgd")
+    assert wandb.init.return_value.finish.call_args.kwargs == {"exit_code": exit_code}
+    assert wandb.Settings.call_args.kwargs["host"] == ""

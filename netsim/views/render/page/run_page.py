@@ -86,6 +86,7 @@ def _notices(run: RunFolder, is_live: bool) -> list[str]:
         ended = {
             "failed": f"This run failed at {far}",
             "interrupted": f"This run was interrupted at {far}",
+            "cut off": f"This run was cut off: there is something up to {far}",
             "running": f"This run has not ended, or was killed: there is something up to {far}",
         }.get(state, f"This run has no summary; there is something up to {far}")
         error = run.status.get("error")
