@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-AT_ONCE = tuple(
+ENDS = tuple(
     number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None
 )
 """Signals that end a process without a word, unless it handles them."""
 
 USUAL: dict[int, Any] = {
     signal.SIGINT: signal.default_int_handler,
-    **dict.fromkeys(AT_ONCE, signal.SIG_DFL),
+    **dict.fromkeys(ENDS, signal.SIG_DFL),
 }
 """Usual handlers of the signals, before anybody has changed them."""
 
@@ -92,16 +92,36 @@ def asked_by_signals() -> Iterator[Interruption]:
 
 @contextmanager
 def raised_at_once() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP raise Interrupted at once, unless `asked_by_signals` is open.
+    """Let a signal raise Interrupted at once, unless `asked_by_signals` is open.
 
-    A process that plays several runs hears them between two of them, and while it plans or builds.
+    A process that plays several runs hears it between two of them, and while it plans or builds.
+
+    Raises
+    ------
+    Interrupted
+        Also where a library has made another error of it, as pydantic does.
     """
-    with _handled(_raise, AT_ONCE):
-        yield
+    raising = _Raising()
+    with _handled(raising, USUAL):
+        try:
+            yield
+        except Exception as error:
+            if raising.signal is None:
+                raise
+            stop = Interrupted(raising.signal)
+            stop.__notes__ = getattr(error, "__notes__", [])
+            raise stop from error
 
 
-def _raise(number: int, frame: FrameType | None) -> None:
-    raise Interrupted(number)
+class _Raising:
+    """Handler that raises at once, and knows the signal that it has raised for."""
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        self.signal = number
+        raise Interrupted(number)
 
 
 @contextmanager
@@ -110,7 +130,7 @@ def _handled(handler: Callable[..., None], numbers: Iterable[int]) -> Iterator[N
     before: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():
         before = {number: signal.getsignal(number) for number in numbers}
-    taken = {n: was for n, was in before.items() if was in (USUAL[n], _raise)}
+    taken = {n: was for n, was in before.items() if was is USUAL[n] or isinstance(was, _Raising)}
     for number in taken:
         signal.signal(number, handler)
     try:
