@@ -9,16 +9,18 @@ import difflib
 import importlib
 import inspect
 import math
+import operator
 import pkgutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
 from itertools import islice
 from types import MappingProxyType, ModuleType
-from typing import Annotated, Any, Literal, Union
+from typing import Annotated, Any, Literal, TypeVar
+from weakref import WeakKeyDictionary
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field
 
@@ -217,6 +219,25 @@ class Table(BaseModel):
         return {}
 
 
+T = TypeVar("T")
+
+
+def once_a_class(of: Callable[..., T]) -> Callable[..., T]:
+    """Remember what a function of a class gives, as long as there is the class.
+
+    `of`: takes the class first; what it gives holds none of the class.
+    """
+    given: WeakKeyDictionary[type, dict[Any, T]] = WeakKeyDictionary()
+
+    def known(table: type, *rest: Any) -> T:
+        own = given.setdefault(table, {})
+        if rest not in own:
+            own[rest] = of(table, *rest)
+        return own[rest]
+
+    return known
+
+
 def renamed_keys(table: type[BaseModel]) -> Iterator[Renamed]:
     """The keys of a table that have had other names."""
     for info in table.model_fields.values():
@@ -347,7 +368,12 @@ def one_of(members: tuple[type[Table], ...], chosen: Choice) -> Any:
     if len(members) == 1:
         return Annotated[members[0], chosen]
     told_apart = Field(discriminator=chosen.tag)
-    return Annotated[Union[members], told_apart, chosen]  # noqa: UP007 - built at run time
+    return Annotated[union(members), told_apart, chosen]
+
+
+def union(members: Iterable[Any]) -> Any:
+    """The type "one of these", which is not kept as `typing.Union` keeps its last 128 members."""
+    return reduce(operator.or_, members)
 
 
 _LONGEST_WORD, _MOST_WORDS = 200, 10_000

@@ -26,6 +26,7 @@ from netsim.backends.native import cores
 from netsim.campaign.grid import Job, Outcome
 from netsim.campaign.play_job import Ask, Evaluation, play_job
 from netsim.campaign.pool import Lost, Progress, Report, Started
+from netsim.engine.interruption import ENDS
 
 PROGRAM = (
     "import sys; sys.path.insert(0, sys.argv[1]); import netsim; del sys.path[0]; "
@@ -220,7 +221,8 @@ def main() -> None:
     try:
         # The end of the orders is the one word to stop at: a second one, such as the SIGTERM that a
         # scheduler sends to all processes of a job, would fall into what the first has a run write.
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        for number in ENDS:
+            signal.signal(number, signal.SIG_IGN)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         while (job := orders.job()) is not None:
             reports.send(play_job(job, tell, ask))

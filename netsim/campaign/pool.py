@@ -15,7 +15,7 @@ from rich.text import Text
 
 from netsim.campaign.grid import Job, Outcome
 from netsim.campaign.play_job import Ask, play_job
-from netsim.engine.interruption import asked_by_signals, raised_by_sigterm
+from netsim.engine.interruption import asked_by_signals, raised_at_once
 from netsim.recording.summary import json_text, write_json
 from netsim.recording.whole_files import Digests, sha256_of
 
@@ -88,7 +88,7 @@ def stop_requests(in_process: bool) -> Iterator[Callable[[], None]]:
         Raises Interrupted if a signal has come.
     """
     if in_process:
-        with raised_by_sigterm():
+        with raised_at_once():
             yield lambda: None
         return
     with asked_by_signals() as interruption:

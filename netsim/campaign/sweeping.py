@@ -5,7 +5,7 @@ Each run has a line on the terminal, and `status.json` in the sweep's folder has
 
 from collections.abc import Iterable
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -174,7 +174,7 @@ def play(
     """
     where = where or Where()
     assert scenario.sweep is not None
-    grid.plan(draft, scenario, Path(), components, timing_only)  # before any folder
+    planned = grid.plan(draft, scenario, Path(), components, timing_only)  # before any folder
     _require(scenario.sweep, out, where)
     if scenario.run.engine == "ray":
         raise ScenarioError(
@@ -191,13 +191,13 @@ def play(
         sweep_folder.open_sweep(out, scenario, said, where.only) as (top, new),
         live.live_page(where.watch, (), components, consoles.err().warn) as page,
     ):
-        played = Session(draft, scenario, top, new, quiet, where)
-        jobs = grid.plan(draft, scenario, top, components, timing_only)
+        jobs = [replace(job, folder=top / job.folder) for job in planned]
+        played = Session(draft, scenario, jobs, top, new, quiet, where)
         try:
             if page is not None:
                 page.begin(top)
             try:
-                played.play(jobs)
+                played.play()
             finally:
                 if page is not None:
                     page.stop()  # what sums it up writes the last one
@@ -209,7 +209,8 @@ def play(
             played.sum_up("failed")
             raise
         except KeyboardInterrupt as stop:
-            played.sum_up("interrupted")
+            with suppress(KeyboardInterrupt):  # a second one leaves the tables out
+                played.sum_up("interrupted")
             raise played.with_what_is_missing(stop) from None
         try:
             played.sum_up("failed" if played.failed else "done")
@@ -253,22 +254,26 @@ class Session:
     """A sweep that is played: its workers, what became of its runs, its tables."""
 
     def __init__(
-        self, draft: Draft, scenario: Scenario, top: Path, new: bool, quiet: bool, where: Where
+        self,
+        draft: Draft,
+        scenario: Scenario,
+        jobs: list[Job],
+        top: Path,
+        new: bool,
+        quiet: bool,
+        where: Where,
     ) -> None:
         assert scenario.sweep is not None
         self._draft, self._scenario, self._sweep = draft, scenario, scenario.sweep
         self._top, self._new, self._quiet, self._where = top, new, quiet, where
-        self._jobs: list[Job] = []
-        self._mine: list[Job] = []
+        part, parts = where.only or (1, 1)
+        self._jobs, self._mine = jobs, jobs[part - 1 :: parts]
         self._told: SweepProgress | None = None
 
-    def play(self, jobs: list[Job]) -> None:
+    def play(self) -> None:
         """Play what is missing of the runs that are this process' own."""
-        self._jobs = jobs
-        part, parts = self._where.only or (1, 1)
-        self._mine = jobs[part - 1 :: parts]
         if self._sweep.trials:
-            found = search.Search(self._draft, self._scenario, jobs, self._top)
+            found = search.Search(self._draft, self._scenario, self._jobs, self._top)
             total = found.total * len(grid.seeds(self._sweep, self._scenario.seed))
             done = found.runs_before
             self._run(found, found.goes_on, total, done, total - done)

@@ -16,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from netsim import standard_streams
 from netsim.console import commands, near_misses, stand_ins, terminal
 from netsim.console.options import Debug
+from netsim.engine.interruption import raised_at_once
 from netsim.errors import ScenarioError, one_line
 
 _EMPTY = re.compile("(--[a-z-]+=)?")
@@ -91,7 +92,7 @@ def _reporting(module: Any) -> Callable[..., None]:
     )
 
     def command(debug: bool, **given: Any) -> None:
-        with terminal.reported(debug, getattr(module, "FAILURE", "failed")):
+        with terminal.reported(debug, getattr(module, "FAILURE", "failed")), raised_at_once():
             module.command(**given)
 
     taken = found.replace(parameters=[*found.parameters.values(), last])

@@ -1,4 +1,7 @@
-"""Ctrl-C and SIGTERM while a run is played: it ends between two events, where it can go on."""
+"""Ctrl-C, SIGTERM and SIGHUP while a run is played: it ends where it can go on.
+
+SIGHUP is that of a terminal that closes; `nohup` lets it be ignored.
+"""
 
 import signal
 import threading
@@ -7,10 +10,15 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-INTERRUPTED = 130
-TERMINATED = 143
+ENDS = tuple(
+    number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None
+)
+"""Signals that end a process without a word, unless it handles them."""
 
-USUAL: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+USUAL: dict[int, Any] = {
+    signal.SIGINT: signal.default_int_handler,
+    **dict.fromkeys(ENDS, signal.SIG_DFL),
+}
 """Usual handlers of the signals, before anybody has changed them."""
 
 
@@ -20,12 +28,12 @@ class Interrupted(KeyboardInterrupt):
     Attributes
     ----------
     exit_code : int
-        Of the process: 130 after Ctrl-C, 143 after SIGTERM.
+        Of the process: 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP.
     """
 
     def __init__(self, number: int) -> None:
         super().__init__(f"by {signal.Signals(number).name}")
-        self.exit_code = TERMINATED if number == signal.SIGTERM else INTERRUPTED
+        self.exit_code = 128 + number
 
 
 class Interruption:
@@ -69,7 +77,7 @@ class Interruption:
 
 @contextmanager
 def asked_by_signals() -> Iterator[Interruption]:
-    """Let Ctrl-C and SIGTERM ask; signals that somebody else handles or ignores stay as they are.
+    """Let the signals of `USUAL` ask; those that somebody else handles or ignores stay as they are.
 
     Raises
     ------
@@ -83,17 +91,37 @@ def asked_by_signals() -> Iterator[Interruption]:
 
 
 @contextmanager
-def raised_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM raise Interrupted at once, as Ctrl-C does, where `asked_by_signals` is not open.
+def raised_at_once() -> Iterator[None]:
+    """Let a signal raise Interrupted at once, unless `asked_by_signals` is open.
 
-    A process that plays several runs hears it between two of them, and while it builds a world.
+    A process that plays several runs hears it between two of them, and while it plans or builds.
+
+    Raises
+    ------
+    Interrupted
+        Also where a library has made another error of it, as pydantic does.
     """
-    with _handled(_raise, (signal.SIGTERM,)):
-        yield
+    raising = _Raising()
+    with _handled(raising, USUAL):
+        try:
+            yield
+        except Exception as error:
+            if raising.signal is None:
+                raise
+            stop = Interrupted(raising.signal)
+            stop.__notes__ = getattr(error, "__notes__", [])
+            raise stop from error
 
 
-def _raise(number: int, frame: FrameType | None) -> None:
-    raise Interrupted(number)
+class _Raising:
+    """Handler that raises at once, and knows the signal that it has raised for."""
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        self.signal = number
+        raise Interrupted(number)
 
 
 @contextmanager
@@ -102,7 +130,7 @@ def _handled(handler: Callable[..., None], numbers: Iterable[int]) -> Iterator[N
     before: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():
         before = {number: signal.getsignal(number) for number in numbers}
-    taken = {n: was for n, was in before.items() if was in (USUAL[n], _raise)}
+    taken = {n: was for n, was in before.items() if was is USUAL[n] or isinstance(was, _Raising)}
     for number in taken:
         signal.signal(number, handler)
     try:

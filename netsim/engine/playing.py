@@ -176,7 +176,8 @@ def _played_alone(
             world, entry, folder, timing_only, on_progress, interruption, replay, check, agent
         )
         if observers is not None:
-            observers.watch(run.recorder, run.evaluator.values_told, entry.name)
+            told = observers.called_by(run.checks.generators.observer)
+            told.watch(run.recorder, run.evaluator.values_told, entry.name)
         try:
             found = _play_to_end(run, folder)
         finally:

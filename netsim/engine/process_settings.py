@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from itertools import count
 from typing import Any
 
 import torch
@@ -25,6 +26,9 @@ _under_way: list[bool] = []
 """Of each run that is being played, whether a GPU may round its factors (`[run] tf32`)."""
 _restored = ExitStack()
 """Settings of the process before the first of the runs; closing it gives them back."""
+SEARCH_ALL_EVERY = 50
+"""Runs, one after the other, between two searches of all objects for garbage: 0.2 s each."""
+_begun = count(1)
 _failed: list[bool] = []
 """Not empty: a run has failed since, and what its traceback held is not freed yet."""
 
@@ -80,7 +84,9 @@ def _set(tf32: bool) -> None:
     for products in backends:
         _restored.callback(setattr, products, "allow_tf32", products.allow_tf32)
         products.allow_tf32 = tf32
-    if _failed:  # else it would be frozen, run after run
+    # What becomes garbage after a run has frozen it is frozen again by the next, unless it is freed
+    # here: at once what a failed run's traceback held, now and then the little that others leave.
+    if _failed or next(_begun) % SEARCH_ALL_EVERY == 0:
         _failed.clear()
         gc.collect()
     gc.freeze()

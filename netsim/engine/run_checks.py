@@ -19,13 +19,14 @@ from netsim.world import SERVER
 class RunChecks:
     """Checks and warnings of one run.
 
-    `thorough`: whether to check the invariants while the run goes on, too.
+    `thorough`: whether to check the invariants while the run goes on, too. `generators`: what
+    agents and observers draw from them is left out.
     """
 
     def __init__(self, run: Observed, thorough: bool) -> None:
         self._run, self._thorough = run, thorough
         self._invariants = [kind(run) for kind in kinds()]
-        self._generators = GlobalGenerators()
+        self.generators = GlobalGenerators()
         for invariant in self._invariants if thorough else ():
             invariant.watch()
 
@@ -51,7 +52,7 @@ class RunChecks:
             for invariant in self._invariants:
                 invariant.at_evaluation(time_ns)
         at_actors = getattr(self._run.scheduler.backend, "that_drew", list[str])()
-        for generator in dict.fromkeys([*self._generators.that_drew(), *at_actors]):
+        for generator in dict.fromkeys([*self.generators.that_drew(), *at_actors]):
             self._run.recorder.warnings.once(
                 f"draws of {generator}",
                 f"by {to_s(time_ns):g} s something had drawn from {generator}'s global random "

@@ -46,7 +46,7 @@ from netsim.engine.run_checks import RunChecks
 from netsim.errors import ReplayError
 from netsim.learning.scheduler import Backend
 from netsim.messaging.barrier import Barrier
-from netsim.node.decisions import Agent, Decisions, Totals
+from netsim.node.decisions import Agent, Decision, Decisions, Totals
 from netsim.node.node import Node
 from netsim.node.process_guard import start_processes
 from netsim.node.publishing_verbs import LoggedWeights
@@ -147,7 +147,7 @@ class Simulation:
         assert wakeups is not None
         declared = declaration_of(algorithm)
         decided = declared.decisions(params, world.roles)
-        self.decisions = Decisions(decided, agent, self.totals)
+        self.decisions = Decisions(decided, agent, self.totals, self._answer)
         assembly = NodeAssembly(
             world, self.clock, self.recorder, self.learning, self.membership, self.link,
             self.devices, wakeups, self.counts, self.weights_due, declared.tasks,
@@ -185,6 +185,9 @@ class Simulation:
                 "or values of other nodes, is in no other warning, no message and no virtual time",
             )
         self._processes = [self._start(node, algorithm) for node in self.nodes]
+
+    def _answer(self, agent: Agent, asked: Decision) -> Any:
+        return self.checks.generators.leave_out(agent, asked)[0]
 
     def _start(self, node: Node, algorithm: ModuleType) -> deadlock.Processes:
         if node.id in self.membership.left_out:

@@ -11,7 +11,7 @@ import random
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -29,6 +29,11 @@ REMEDY = (
 
 TRIES = 3
 """Number of reruns of a job that seems to draw: another thread may have drawn meanwhile."""
+
+OBSERVED_CALLS = 10
+"""First calls of an observer at which it is found out whether it draws."""
+
+T = TypeVar("T")
 
 ALONE = threading.RLock()
 """Held while torch's global generator is seeded for a while, and while tensor work is watched for
@@ -88,14 +93,51 @@ class GlobalGenerators:
     """Watches the three global generators between looks."""
 
     def __init__(self) -> None:
+        self._drew: dict[str, None] = {}
         with ALONE:
             self._states = _states()
 
     def that_drew(self) -> list[str]:
         """Return the generators that something has drawn from since the last look."""
+        drew, self._drew = self._drew, {}
+        return list(drew | dict.fromkeys(self._changed()))
+
+    def _changed(self) -> list[str]:
         with ALONE:
             before, self._states = self._states, _states()
         return [name for name, state in self._states.items() if state != before[name]]
+
+    def leave_out(self, call: Callable[[T], object], told: T) -> tuple[Any, bool]:
+        """Call an agent or an observer; no result depends on what it draws.
+
+        Returns
+        -------
+        (Any, bool)
+            What it gives, and whether it has drawn.
+        """
+        self._drew |= dict.fromkeys(self._changed())
+        try:
+            found = call(told)
+        finally:
+            drew = self._changed()
+        return found, bool(drew)
+
+    def observer(self, call: Callable[[T], object]) -> Callable[[T], object]:
+        """Give an observer whose draws are left out.
+
+        A look takes 0.1 ms, so one that has not drawn at its first calls is looked at no more.
+        """
+        calls, has_drawn = 0, False
+
+        def observed(told: T) -> None:
+            nonlocal calls, has_drawn
+            calls += 1
+            if has_drawn or calls <= OBSERVED_CALLS:
+                has_drawn |= self.leave_out(call, told)[1]
+            else:
+                call(told)
+
+        return observed
 
 
 def _states() -> dict[str, object]:

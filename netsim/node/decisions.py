@@ -374,6 +374,8 @@ class Decisions:
         Decision -> action; None: the method's policy answers.
     totals : callable
         () -> Totals of this instant.
+    answer : callable
+        (agent, decision) -> action; calls the agent.
 
     Attributes
     ----------
@@ -382,9 +384,13 @@ class Decisions:
     """
 
     def __init__(
-        self, decides: Decides | None, agent: Agent | None, totals: Callable[[], Totals]
+        self,
+        decides: Decides | None,
+        agent: Agent | None,
+        totals: Callable[[], Totals],
+        answer: Callable[[Agent, Decision], Any] = lambda agent, asked: agent(asked),
     ) -> None:
-        self._decides, self._totals = decides, totals
+        self._decides, self._totals, self._answer = decides, totals, answer
         self.by = "policy" if agent is None else "agent"
         self._agent = agent or (None if decides is None else decides.policy)
         self._asked: dict[int, int] = {}
@@ -452,7 +458,9 @@ class Decisions:
         count = self._asked.get(node, 0)
         self._asked[node] = count + 1
         asked = Decision(node, observed, declared.action, self._totals(), count, draw)
-        return asked.checked(self._agent(asked))
+        if self.by == "policy":
+            return asked.checked(self._agent(asked))
+        return asked.checked(self._answer(self._agent, asked))
 
     def end(self, totals: Totals) -> None:
         """Give the agent the totals of the run at its horizon, if it asks for them."""

@@ -5,7 +5,7 @@ without them has the recorder itself. They are told what was recorded and can ch
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -152,6 +152,11 @@ class Observers:
     on_evaluation: Callable[[EvaluationEvent], object] | None = None
     on_traffic: Callable[[TrafficEvent], object] | None = None
     write_every_s: float | None = None
+
+    def called_by(self, caller: Callable[[Callable[[Any], object]], Any]) -> "Observers":
+        """These, each called by what `caller` makes of it."""
+        calls = {name: getattr(self, name) for name in vars(self) if name.startswith("on_")}
+        return replace(self, **{n: caller(call) for n, call in calls.items() if call is not None})
 
     def watch(self, recorder: Recorder, values_told: list[ValuesTold], algorithm: str) -> None:
         """Tell of all that a recorder is told from now on.

@@ -1,10 +1,9 @@
 """The numbers of a scenario, and what the types of their keys are annotated with."""
 
 from collections.abc import Iterator, Mapping
-from functools import cache
 from typing import Any, get_args
 
-from netsim.registry import OffClock, Plausible, Recurs, Table
+from netsim.registry import OffClock, Plausible, Recurs, Table, once_a_class
 from netsim.scenario.draft import KeyPath
 from netsim.units import is_number
 
@@ -40,7 +39,7 @@ def written(path: KeyPath, raw: Mapping[str, Any]) -> KeyPath:
     return (path[0], *path[2:]) if single and isinstance(path[1], int) else path
 
 
-@cache
+@once_a_class
 def _marks(table: Any) -> dict[str, tuple[Mark, ...]]:
     """Annotations of all branches of a key's type, by key."""
     found = {}

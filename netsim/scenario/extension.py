@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 from pydantic import Field, create_model
 from pydantic.fields import FieldInfo
 
-from netsim.registry import Added, Choice, Table, one_of
+from netsim.registry import Added, Choice, Table, one_of, union
 
 T = TypeVar("T", bound=Table)
 
@@ -81,7 +81,7 @@ class _Extension:
         changed = tuple(self._type(part) for part in inside)
         if all(new is old for new, old in zip(changed, inside, strict=True)):
             return annotation
-        return Union[changed] if origin in (Union, UnionType) else origin[changed]  # noqa: UP007
+        return union(changed) if origin in (Union, UnionType) else origin[changed]
 
     def _choice(self, annotation: Any, inner: Any, metadata: list[Any], chosen: Choice) -> Any:
         """A choice with more kinds.

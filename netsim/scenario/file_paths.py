@@ -5,12 +5,12 @@ elsewhere, such as the one in a run folder, still names the same files.
 """
 
 from collections.abc import Iterator, Mapping
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from netsim.errors import ScenarioError, one_line
-from netsim.registry import Choice, OnDisk, Table
+from netsim.registry import Choice, OnDisk, Table, once_a_class
 from netsim.scenario.draft import LISTS, KeyPath
 from netsim.scenario.tables import Scenario
 from netsim.traces.files import is_file, spelt_out
@@ -93,7 +93,7 @@ def _named_on_disk(path: KeyPath, named: Mapping[KeyPath, OnDisk]) -> OnDisk | N
     return None
 
 
-@lru_cache(maxsize=4096)
+@once_a_class
 def _annotations(table: type[Table], outermost: bool) -> tuple[tuple[KeyPath, Any], ...]:
     """Key paths and annotations of a table's keys and of the tables inside it, each walked once.
 

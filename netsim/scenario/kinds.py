@@ -1,5 +1,6 @@
 """Components that scenarios can name: shipped, a user's own, and those of installed packages."""
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -7,6 +8,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from weakref import WeakValueDictionary
 
 from netsim.errors import ScenarioError
 from netsim.registry import (
@@ -201,8 +203,28 @@ def as_kinds(modules: Mapping[str, ModuleType]) -> Kinds:
     return modules if isinstance(modules, Kinds) else Kinds(modules)
 
 
-@lru_cache(maxsize=8)
+_with_objects: WeakValueDictionary[Any, type[Scenario]] = WeakValueDictionary()
+"""Tables with kinds that are objects, which hold arrays and models: as long as a scenario does."""
+
+
 def _tables(added: tuple[tuple[str, Named], ...]) -> type[Scenario]:
+    """The tables of a scenario with more kinds; the last eight with kinds of files are kept."""
+    if not any(map(_is_object, (kind for _, members in added for _, kind in members))):
+        return _extended(added)
+    found = _with_objects.get(added)
+    if found is None:
+        found = _with_objects[added] = _extended.__wrapped__(added)
+    return found
+
+
+def _is_object(component: type[Component]) -> bool:
+    """Return whether a class is none that a module has under its name."""
+    module = sys.modules.get(component.__module__)
+    return getattr(module, component.__name__, None) is not component
+
+
+@lru_cache(maxsize=8)
+def _extended(added: tuple[tuple[str, Named], ...]) -> type[Scenario]:
     return extended(Scenario, {package: dict(members) for package, members in added})
 
 
@@ -212,13 +234,8 @@ def keys_on_disk(modules: Mapping[str, ModuleType]) -> dict[KeyPath, OnDisk]:
     Of `[algorithm]` they are those of the Params of all algorithms together.
     """
     kinds = as_kinds(modules)
-    return _keys_on_disk(tuple(module for _, module in kinds.state()[0]), kinds.tables())
-
-
-@lru_cache(maxsize=8)
-def _keys_on_disk(modules: tuple[ModuleType, ...], tables: type[Scenario]) -> dict[KeyPath, OnDisk]:
-    found = path_keys(tables)
-    for module in modules:
+    found = path_keys(kinds.tables())
+    for module in kinds.values():
         for key, mark in path_keys(module.Params).items():
             for table in (("algorithm",), ("algorithm", ANY)):  # one, or one of several
                 found[(*table, *key)] = mark

@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,7 +15,14 @@ from netsim.errors import ScenarioError
 from netsim.links.wired.wire import Wire
 from netsim.protocols.declaration import declaration_of
 from netsim.recording.main_metric import is_share
-from netsim.registry import Component, did_you_mean, family, modules_of, use_components
+from netsim.registry import (
+    Component,
+    did_you_mean,
+    family,
+    modules_of,
+    once_a_class,
+    use_components,
+)
 from netsim.scenario import file as scenario_file
 from netsim.scenario import former_names
 from netsim.scenario.algorithm_overrides import algorithm_overrides
@@ -23,7 +30,7 @@ from netsim.scenario.default_kinds import with_default_kinds
 from netsim.scenario.descriptions import DescribedSchema
 from netsim.scenario.draft import LISTS, Draft, in_words, parse_assignment
 from netsim.scenario.file_paths import with_absolute_paths
-from netsim.scenario.kinds import Kinds, State, as_kinds, keys_on_disk, kinds_of
+from netsim.scenario.kinds import Kinds, as_kinds, keys_on_disk, kinds_of
 from netsim.scenario.labels import shown
 from netsim.scenario.nodes import SERVER, overridden
 from netsim.scenario.normal_form import normalised
@@ -189,8 +196,7 @@ def _note_sources(scenario: Scenario, kinds: Kinds) -> None:
 
 
 def _checked(draft: Draft, kinds: Kinds) -> Scenario:
-    state = kinds.state()
-    model = _model(state)
+    model = _model(kinds)
     raw = _with_needless(with_default_kinds(normalised(draft.raw, draft.path), model), kinds)
     single = [key for (key,) in LISTS if isinstance(draft.raw.get(key), dict)]
     problems: list[str] = []
@@ -201,7 +207,7 @@ def _checked(draft: Draft, kinds: Kinds) -> Scenario:
     except ValidationError as error:
         written = Draft(draft.path, _written_form(raw, single), draft.said_by)
         details = error.errors(include_url=False)
-        schema = _schema(state)
+        schema = _schema(model)
         unknown = any(detail["type"] == "union_tag_invalid" for detail in details)
         if unknown and kinds.read_installed():
             return check(draft, kinds)
@@ -269,7 +275,7 @@ def _with_needless(raw: dict[str, Any], modules: Mapping[str, ModuleType]) -> di
 
 def json_schema(modules: Mapping[str, ModuleType]) -> dict[str, Any]:
     """JSON Schema of a scenario file: Params of all algorithms, and components of all `Kinds`."""
-    schema: dict[str, Any] = json.loads(json.dumps(_schema(as_kinds(modules).state())))
+    schema: dict[str, Any] = json.loads(json.dumps(_schema(_model(as_kinds(modules)))))
     for (key,) in LISTS:  # one table may stand for a list of one
         entries = schema["properties"][key]
         about = {"description": entries.pop("description", "")}
@@ -324,19 +330,25 @@ def to_toml(scenario: Scenario, entry: AlgorithmEntry | None = None) -> str:
     return scenario_file.write(tables)
 
 
-@lru_cache(maxsize=8)
-def _model(state: State) -> type[Scenario]:
-    modules, added = state
-    kinds = Kinds(dict(modules), {package: dict(members) for package, members in added})
-    model = validation_model(kinds, kinds.tables())
+def _model(kinds: Kinds) -> type[Scenario]:
+    """The class that reads a file with these kinds; the last eight are kept with their tables."""
+    tables: Any = kinds.tables()
+    if "models" not in vars(tables):
+        tables.models = lru_cache(maxsize=8)(partial(_built, tables))
+    found: type[Scenario] = tables.models(kinds.state()[0])
+    return found
+
+
+def _built(tables: type[Scenario], modules: Iterable[tuple[str, ModuleType]]) -> type[Scenario]:
+    model = validation_model(dict(modules), tables)
     build_parts(model)
     return model
 
 
-@lru_cache(maxsize=8)
-def _schema(state: State) -> dict[str, Any]:
+@once_a_class
+def _schema(model: type[Scenario]) -> dict[str, Any]:
     """JSON Schema of the same: it takes as long again, and only errors need it."""
-    return _model(state).model_json_schema(schema_generator=DescribedSchema)
+    return model.model_json_schema(schema_generator=DescribedSchema)
 
 
 def _written_form(raw: dict[str, Any], single: list[str]) -> dict[str, Any]:

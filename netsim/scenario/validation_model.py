@@ -9,11 +9,11 @@ Validation turns each entry into an `AlgorithmEntry`, whose `params` are the alg
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from types import ModuleType
-from typing import Annotated, Any, Literal, Union, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, Field, create_model
 
-from netsim.registry import Table
+from netsim.registry import Table, union
 from netsim.scenario.descriptions import NOT_DESCRIBED, Description, descriptions
 from netsim.scenario.nodes import AlgorithmName
 from netsim.scenario.tables import AlgorithmEntry, Scenario
@@ -81,7 +81,7 @@ def validation_model(
     members = tuple(params)
     one: Any = members[0]
     if len(members) > 1:
-        one = Annotated[Union[members], Field(discriminator="kind")]  # noqa: UP007
+        one = Annotated[union(members), Field(discriminator="kind")]
     entries = tuple[Annotated[one, AfterValidator(entry)], ...]
     return create_model("ScenarioFile", __base__=tables, algorithm=(entries, Field(min_length=1)))
 

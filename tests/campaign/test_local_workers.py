@@ -14,6 +14,8 @@ import netsim
 
 pytestmark = pytest.mark.slow
 
+ENDS = signal.SIGTERM, signal.SIGINT, signal.SIGHUP
+
 ROOT = Path(netsim.__path__[0]).parent
 
 COMMAND = (
@@ -147,7 +149,7 @@ def test_a_killed_worker_costs_no_run_and_is_named(sweep, status, tmp_path):
     assert len(list(tmp_path.glob("out/base/*.unfinished-1/waits"))) == 1
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGKILL, *ENDS])
 def test_no_worker_outlives_its_sweep(sweep, status, number):
     process = sweep(1e6)
     pids = two_pids(status)
@@ -156,7 +158,7 @@ def test_no_worker_outlives_its_sweep(sweep, status, number):
     wait_for(lambda: not any(map(alive, pids)))
     text, _ = process.communicate(timeout=PATIENCE_S)
     if number != signal.SIGKILL:
-        assert process.returncode == (143 if number == signal.SIGTERM else 130), text
+        assert process.returncode == 128 + number, text
         assert "0 of 4 runs had ended" in text
         assert "to go on: the same command with --out out" in text
         assert status()["state"] == "interrupted"

@@ -9,7 +9,7 @@ import pytest
 
 from netsim.campaign.grid import Job, Outcome, Point
 from netsim.campaign.pool import TRIES, Grid, Lost, Progress, Started, play_all, stop_requests
-from netsim.engine.interruption import TERMINATED, Interrupted, asked_by_signals
+from netsim.engine.interruption import Interrupted, asked_by_signals, raised_at_once
 from netsim.scenario.draft import Draft
 
 
@@ -137,7 +137,7 @@ def test_a_sweep_in_one_process_hears_sigterm_during_a_run_and_between_two():
         assert heard == signal.SIGTERM
         with pytest.raises(Interrupted) as between:
             signal.raise_signal(signal.SIGTERM)
-        assert between.value.exit_code == TERMINATED
+        assert between.value.exit_code == 143
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
@@ -150,3 +150,17 @@ def test_a_sweep_in_one_process_leaves_a_signal_to_who_handles_it():
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
     assert heard == [1]
+
+
+def test_a_signal_of_which_a_library_made_another_error_is_a_signal():
+    def library():
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except BaseException as error:
+            raise ValueError("in my code") from error
+
+    with pytest.raises(Interrupted) as stop, raised_at_once():
+        library()
+    assert stop.value.exit_code == 130
+    with pytest.raises(ValueError, match="x"), raised_at_once():
+        raise ValueError("x")

@@ -11,7 +11,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from netsim.campaign import sweep_folder, sweeping
+from netsim.campaign import grid, sweep_folder, sweeping
+from netsim.campaign.sweeping import Session
+from netsim.engine.interruption import USUAL
 from netsim.recording import checksums, folder_lock
 from netsim.scenario import kinds
 
@@ -183,6 +185,38 @@ def test_sigterm_ends_a_sweep_as_ctrl_c_does(netsim, here):
     result = netsim("sweep", "s.toml", *GRID, "--set", "horizon_s=2000", "--out", "out")
     assert result.exit_code == 143
     assert "to go on: the same command with --out out" in result.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_while_a_sweep_is_planned_says_that_nothing_was_written(
+    netsim, written, monkeypatch, number
+):
+    monkeypatch.setattr(grid, "points_of", lambda over: signal.raise_signal(number))
+    result = netsim("sweep", "s.toml", *GRID, "--out", "out")
+    assert result.exit_code == 128 + number
+    assert "interrupted: nothing was written" in result.stderr
+    assert not written()
+    assert signal.getsignal(number) is USUAL[number]
+
+
+def test_a_signal_before_the_first_run_says_what_is_there(netsim, here, monkeypatch):
+    """The folder says what the sweep plays by then, so something was written."""
+    monkeypatch.setattr(Session, "play", lambda self: signal.raise_signal(signal.SIGTERM))
+    result = netsim("sweep", "s.toml", *GRID, "--out", "out")
+    assert result.exit_code == 143
+    assert "0 of 4 runs had ended" in result.stderr
+    assert "to go on: the same command with --out out" in result.stderr
+    assert (here / "out" / "scenario.toml").is_file()
+
+
+def test_a_second_signal_while_tables_are_written_does_not_hide_what_is_there(
+    netsim, here, monkeypatch
+):
+    monkeypatch.setattr(Session, "play", lambda self: signal.raise_signal(signal.SIGTERM))
+    monkeypatch.setattr(Session, "sum_up", lambda *_: signal.raise_signal(signal.SIGTERM))
+    result = netsim("sweep", "s.toml", *GRID, "--out", "out")
+    assert result.exit_code == 143
+    assert "0 of 4 runs had ended" in result.stderr
 
 
 @pytest.mark.slow

@@ -248,6 +248,19 @@ def test_what_a_run_warns_of_is_in_the_last_info_with_a_folder_and_without_one(s
     assert set(of_run) <= set(told[1])  # which says also what only a folder has
 
 
+def test_what_an_agent_draws_is_no_draw_of_the_method(small):
+    """Networks of an agent draw from PyTorch's generator at each step."""
+    time = {"time_s": -1.0}
+    with netsim.gym.make(small, timing_only=True, reward=time) as env:
+        env.reset(seed=0)
+        over = False
+        while not over:
+            torch.rand(1)
+            *_, ended, truncated, info = env.step(scores(1))
+            over = ended or truncated
+    assert not [w for w in info.get("warnings", ()) if "global random numbers" in w]
+
+
 def test_several_agents_begin_with_a_reset(pace):
     env = netsim.gym.aec(pace)
     with pytest.raises(ScenarioError, match="call reset first"):

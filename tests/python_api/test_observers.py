@@ -1,10 +1,16 @@
 """Observers hear what is recorded, change nothing, and cost nothing where there are none."""
 
+import random
+
+import numpy as np
 import pytest
+import torch
 
 import netsim
 from netsim import world
 from netsim.engine.simulation import Simulation
+from netsim.learning import global_draws
+from netsim.learning.global_draws import OBSERVED_CALLS, GlobalGenerators
 from netsim.recording.observers import Observers
 
 
@@ -67,3 +73,39 @@ def test_an_observer_may_end_the_run(small, tmp_path):
     with pytest.raises(RuntimeError, match="seen enough"):
         netsim.run(small, out=tmp_path / "run", on_evaluation=enough)
     assert not (tmp_path / "run" / "dpsgd" / "summary.json").exists()
+
+
+DRAWS = {
+    "NumPy": lambda event: np.random.rand(),  # noqa: NPY002 - it is what is watched
+    "Python": lambda event: random.random(),
+    "torch": lambda event: torch.rand(1),
+}
+
+
+@pytest.mark.thinned(2)
+@pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
+@pytest.mark.parametrize("told", ["on_message", "on_wakeup", "on_evaluation"])
+def test_what_an_observer_draws_is_no_draw_of_the_algorithm(small, tmp_path, told, draw):
+    run = netsim.run(
+        small, out=tmp_path / "run", timing_only=told != "on_evaluation", **{told: draw}
+    )
+    assert not [warning for warning in run.warnings if "global random numbers" in warning]
+
+
+def test_an_observer_hides_no_draw_of_others():
+    generators = GlobalGenerators()
+    observe = generators.observer(lambda event: random.random())
+    np.random.rand()  # noqa: NPY002 - it is what is watched
+    for _ in range(2 * OBSERVED_CALLS):
+        observe(None)
+    assert generators.that_drew() == ["NumPy"]
+    assert generators.that_drew() == []
+
+
+def test_an_observer_that_draws_nothing_is_soon_looked_at_no_more(monkeypatch):
+    generators = GlobalGenerators()
+    observe = generators.observer(lambda event: None)
+    for _ in range(OBSERVED_CALLS):
+        observe(None)
+    monkeypatch.setattr(global_draws, "_states", None)
+    observe(None)
