@@ -247,7 +247,7 @@ def test_means_over_nodes_are_over_all_nodes(tmp_path):
 
 
 def test_a_stage_has_a_mean_where_every_node_has_it(tmp_path):
-    """What nodes published last may be of different stages; their mean is that of the page."""
+    """The last published values may be of different stages; their mean is that of the page."""
     rows = [
         (1, 0, "trained", 0.2), (1, 1, "mixed", 0.4), (2, 0, "trained", 0.6),
         (2, 1, "trained", 0.8), (3, 0, "mixed", 0.5), (3, 1, "trained", 0.7),

@@ -133,7 +133,7 @@ def test_a_dead_process_lock_is_replaced_only_by_what_may(dead):
     ("told", "as_living", "as_dead"), [("running", "running", "cut off"), ("failed",) * 3]
 )
 def test_a_run_whose_process_is_gone_is_not_running(dead, told, as_living, as_dead):
-    """What a run calls itself while it plays stands there after it was killed, too."""
+    """The state of a run that plays stands there after it was killed, too."""
     status.write(dead, {"state": told})
     assert status.state(dead) == as_dead
     with folder_lock.held(dead, take_over=True):

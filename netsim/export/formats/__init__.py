@@ -329,9 +329,9 @@ def sampled_gains(layout: Layout) -> tuple[NDArray[np.float64], NDArray[np.float
                 gain_db[k, src, others] = 10.0 * np.log10(snr)
         gain_db[k] += radio.noise_dbm - np.array(layout.tx_power_dbm)[:, None]
     if gain_db.max() > 0.0:
-        _, src, dst = np.unravel_index(gain_db.argmax(), gain_db.shape)
+        _, sender, receiver = np.unravel_index(gain_db.argmax(), gain_db.shape)
         layout.remarks.append(
-            f"the gain from node {src} to node {dst} is up to {gain_db.max():.3g} dB, more than "
+            f"the gain from node {sender} to node {receiver} is up to {gain_db.max():.3g} dB, more than "
             "the 0 dB that a scenario can read"
         )
     return np.array(times) / 1e9, gain_db
