@@ -20,7 +20,12 @@ NAME = "status.json"
 def write(folder: Path, status: Mapping[str, Any], name: str = NAME) -> None:
     """Write `status.json` whole.
 
-    `status`: `state` (`running`, `done`, `interrupted` or `failed`) and what else there is to tell.
+    Parameters
+    ----------
+    status : mapping
+        `state` (`running`, `done`, `interrupted` or `failed`) and what else there is to tell.
+    name : str
+        Of the file, where it is of a part of a sweep.
 
     Raises
     ------
@@ -31,6 +36,11 @@ def write(folder: Path, status: Mapping[str, Any], name: str = NAME) -> None:
 
 def write_at_any_cost(folder: Path, status: Mapping[str, Any], name: str = NAME) -> bool:
     """Write `status.json`, over the bytes of the one that is there if the disk is full.
+
+    Parameters
+    ----------
+    status, name
+        As of `write`.
 
     Returns
     -------

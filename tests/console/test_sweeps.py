@@ -223,7 +223,7 @@ def test_a_second_signal_while_tables_are_written_does_not_hide_what_is_there(
 
 @pytest.mark.parametrize("when", ["while it plays", "while tables are written"])
 def test_what_ends_a_sweep_is_in_its_status_on_a_full_disk(netsim, here, monkeypatch, when):
-    """What is there of `status.json` while it plays is long enough to be written over."""
+    """`status.json` is long enough while a sweep plays to be written over."""
 
     def is_full(*_, **__):
         monkeypatch.setattr(status, "write_text", is_full)

@@ -103,7 +103,7 @@ def test_a_class_of_tables_is_made_once_as_long_as_a_scenario_has_it():
 
 
 def test_garbage_that_a_run_has_frozen_is_found_in_the_end(monkeypatch):
-    """What is garbage by the end of a run would be frozen by the next one, and never looked at."""
+    """Garbage of the end of a run would be frozen by the next one, and never looked at."""
 
     class Circle:
         pass
