@@ -16,7 +16,7 @@ from rich.text import Text
 from netsim.campaign.grid import Job, Outcome
 from netsim.campaign.play_job import Ask, play_job
 from netsim.engine.interruption import asked_by_signals, raised_at_once
-from netsim.recording.summary import json_text, write_json
+from netsim.recording import status
 from netsim.recording.whole_files import Digests, sha256_of
 
 
@@ -153,7 +153,7 @@ class SweepProgress:
         self._runs, self._done = runs, done
         self._running: dict[str, dict[str, Any]] = {}
         self._tried: dict[str, list[str]] = {}
-        self._written_s = 0.0
+        self._written_s, self._state = 0.0, ""
         self.write("running")
 
     def started(self, report: Started) -> None:
@@ -214,11 +214,18 @@ class SweepProgress:
         if state == "running" and not at_once and now_s < self._written_s + WRITTEN_EVERY_S:
             return
         self._written_s = now_s
-        write_json(self._file, self._content(state, done))
+        status.write(self._file.parent, self._content(state, done), self._file.name)
+        self._state = state
+
+    def failed(self, why: str) -> None:
+        """Say that the sweep has failed, unless its end has been said; also on a full disk."""
+        if self._state == "running":
+            said = {**self._content("failed", None), "error": why}
+            status.write_at_any_cost(self._file.parent, said, self._file.name)
 
     def digest(self, state: str, done: int | None = None) -> Digests:
         """Compute the SHA-256 of what `write` is about to write, by the file's name."""
-        return {self._file.name: sha256_of(json_text(self._content(state, done)))}
+        return {self._file.name: sha256_of(status.content(self._content(state, done)))}
 
     def _content(self, state: str, done: int | None) -> dict[str, Any]:
         failed = [o for o in self.outcomes if o.problem]

@@ -3,8 +3,8 @@
 Each run has a line on the terminal, and `status.json` in the sweep's folder has all of them.
 """
 
-from collections.abc import Iterable
-from contextlib import nullcontext, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -193,31 +193,36 @@ def play(
     ):
         jobs = [replace(job, folder=top / job.folder) for job in planned]
         played = Session(draft, scenario, jobs, top, new, quiet, where)
-        try:
-            if page is not None:
-                page.begin(top)
-            try:
-                played.play()
-            finally:
-                if page is not None:
-                    page.stop()  # what sums it up writes the last one
-        except ScenarioError:
-            if new and where.only is None:
-                sweep_folder.withdraw(top)
-            raise
-        except runner.RunFailedError:
-            played.sum_up("failed")
-            raise
-        except KeyboardInterrupt as stop:
-            with suppress(KeyboardInterrupt):  # a second one leaves the tables out
-                played.sum_up("interrupted")
-            raise played.with_what_is_missing(stop) from None
-        try:
-            played.sum_up("failed" if played.failed else "done")
-        except KeyboardInterrupt as stop:
-            raise played.with_what_is_missing(stop) from None
-        played.raise_failures()
+        with played.failures_said():
+            _play(played, page)
         return top
+
+
+def _play(played: "Session", page: live.LivePage | None) -> None:
+    """Play what is missing and sum it up, whatever ends it."""
+    try:
+        if page is not None:
+            page.begin(played.top)
+        try:
+            played.play()
+        finally:
+            if page is not None:
+                page.stop()  # what sums it up writes the last one
+    except ScenarioError:
+        played.withdraw()
+        raise
+    except runner.RunFailedError:
+        played.sum_up("failed")
+        raise
+    except KeyboardInterrupt as stop:
+        with suppress(KeyboardInterrupt):  # a second one leaves the tables out
+            played.sum_up("interrupted")
+        raise played.with_what_is_missing(stop) from None
+    try:
+        played.sum_up("failed" if played.failed else "done")
+    except KeyboardInterrupt as stop:
+        raise played.with_what_is_missing(stop) from None
+    played.raise_failures()
 
 
 def _require(sweep: Sweep, out: Path | None, where: Where) -> None:
@@ -251,7 +256,13 @@ def at_a_time(scenario: Scenario, learns: bool = True) -> int:
 
 
 class Session:
-    """A sweep that is played: its workers, what became of its runs, its tables."""
+    """A sweep that is played: its workers, what became of its runs, its tables.
+
+    Attributes
+    ----------
+    top : Path
+        Its folder.
+    """
 
     def __init__(
         self,
@@ -265,7 +276,7 @@ class Session:
     ) -> None:
         assert scenario.sweep is not None
         self._draft, self._scenario, self._sweep = draft, scenario, scenario.sweep
-        self._top, self._new, self._quiet, self._where = top, new, quiet, where
+        self.top, self._new, self._quiet, self._where = top, new, quiet, where
         part, parts = where.only or (1, 1)
         self._jobs, self._mine = jobs, jobs[part - 1 :: parts]
         self._told: SweepProgress | None = None
@@ -273,7 +284,7 @@ class Session:
     def play(self) -> None:
         """Play what is missing of the runs that are this process' own."""
         if self._sweep.trials:
-            found = search.Search(self._draft, self._scenario, self._jobs, self._top)
+            found = search.Search(self._draft, self._scenario, self._jobs, self.top)
             total = found.total * len(grid.seeds(self._sweep, self._scenario.seed))
             done = found.runs_before
             self._run(found, found.goes_on, total, done, total - done)
@@ -299,10 +310,10 @@ class Session:
             before = f", of which {done} {are} done" if done or not self._new else ""
             so_many = "" if jobs is None or not due else f", {min(jobs, due)} at a time"
             runs = "run" if total == 1 else "runs"
-            console.print(f"{total} {runs}{before}{so_many}, into {self._top}")
+            console.print(f"{total} {runs}{before}{so_many}, into {self.top}")
         only = self._where.only
         name = "status.json" if only is None else f"status-{sweep_folder.part_name(only)}.json"
-        self._told = SweepProgress(console, self._top / name, total, done)
+        self._told = SweepProgress(console, self.top / name, total, done)
         if not due:
             return
         with stop_requests(in_process=jobs == 1 and self._where.engine == "local") as check_stop:
@@ -316,6 +327,21 @@ class Session:
             return ray_workers.RayWorkers(slots, ask, where.ray_address, *taken)
         assert jobs is not None
         return InProcess(ask) if jobs == 1 else LocalWorkers(min(jobs, due), ask)
+
+    @contextmanager
+    def failures_said(self) -> Iterator[None]:
+        """Let `status.json` say what has ended the sweep, such as a full disk."""
+        try:
+            yield
+        except Exception as error:
+            if self._told is not None:
+                self._told.failed(str(error))
+            raise
+
+    def withdraw(self) -> None:
+        """Remove the folder of a new sweep in which no run has written anything."""
+        if self._new and self._where.only is None:
+            sweep_folder.withdraw(self.top)
 
     @property
     def _is_timing_only(self) -> bool:
@@ -348,16 +374,16 @@ class Session:
                 console.print(Text(f"  {line}"))
         is_part = self._where.only is not None
         left = [j for j in self._jobs if is_part and sweep_folder.missing(j.folder, j.names)]
-        if not left and (is_part or has_results(self._scenario, self._top)):
-            with sweep_folder.locked(self._top) if is_part else nullcontext():
+        if not left and (is_part or has_results(self._scenario, self.top)):
+            with sweep_folder.locked(self.top) if is_part else nullcontext():
                 final_views.conclude_sweep(
-                    self._scenario, self._top, self._quiet, last, self._where.report
+                    self._scenario, self.top, self._quiet, last, self._where.report
                 )
         report.write(state, done=done)
         if left and not self._quiet:
             consoles.out().print(
                 f"{len(self._jobs) - len(left)} of {len(self._jobs)} runs of the whole sweep are "
-                f"done; netsim compare {self._top} shows them"
+                f"done; netsim compare {self.top} shows them"
             )
 
     def raise_failures(self) -> None:
@@ -374,21 +400,20 @@ class Session:
             return
         reasons = "\n".join(_reasons(failed))
         if all(outcome.bad_input for outcome in failed) and len(failed) == len(self._outcomes):
-            if self._new and self._where.only is None:
-                sweep_folder.withdraw(self._top)
+            self.withdraw()
             raise ScenarioError(reasons)
         runs = len(self._outcomes) if self._sweep.trials else len(self._mine)
         if len(failed) == runs:
             raise runner.RunFailedError(reasons)
         raise runner.RunFailedError(
-            f"{len(failed)} of {runs} runs; the others are in {self._top}\n{reasons}"
+            f"{len(failed)} of {runs} runs; the others are in {self.top}\n{reasons}"
         )
 
     def with_what_is_missing(self, stop: KeyboardInterrupt) -> KeyboardInterrupt:
         """Add notes: what an interrupted sweep has, what failed or has not ended, how to go on."""
         failed = {o.job.folder for o in self.failed}
         missing = [j.title for j in self._undone() if j.folder not in failed]
-        ended, top = len(self._mine) - len(missing), self._top
+        ended, top = len(self._mine) - len(missing), self.top
         if self._sweep.trials:
             ended, missing = len(self._outcomes), []
             runs = "run" if ended == 1 else "runs"

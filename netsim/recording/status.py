@@ -14,20 +14,33 @@ RESERVED_BYTES = 2048
 """So long is the file while a run plays: what ends it can still be told on a full disk."""
 
 
-def write(folder: Path, status: Mapping[str, Any]) -> None:
+NAME = "status.json"
+
+
+def write(folder: Path, status: Mapping[str, Any], name: str = NAME) -> None:
     """Write `status.json` whole.
 
-    `status`: `state` (`running`, `done`, `interrupted` or `failed`) and what else there is to tell.
+    Parameters
+    ----------
+    status : mapping
+        `state` (`running`, `done`, `interrupted` or `failed`) and what else there is to tell.
+    name : str
+        Of the file, where it is of a part of a sweep.
 
     Raises
     ------
     FolderError
     """
-    write_text(folder / "status.json", content(status))
+    write_text(folder / name, content(status))
 
 
-def write_at_any_cost(folder: Path, status: Mapping[str, Any]) -> bool:
+def write_at_any_cost(folder: Path, status: Mapping[str, Any], name: str = NAME) -> bool:
     """Write `status.json`, over the bytes of the one that is there if the disk is full.
+
+    Parameters
+    ----------
+    status, name
+        As of `write`.
 
     Returns
     -------
@@ -35,14 +48,14 @@ def write_at_any_cost(folder: Path, status: Mapping[str, Any]) -> bool:
         Whether it could be written.
     """
     try:
-        write(folder, status)
+        write(folder, status, name)
     except FolderLostError:
         return False  # it is another process' folder, or nobody's
     except FolderError:
         text = content(status)
         if len(text.encode()) > RESERVED_BYTES:
             text = content({**status, "error": str(status.get("error", ""))[:200]})
-        with suppress(OSError), (folder / "status.json").open("rb+") as file:
+        with suppress(OSError), (folder / name).open("rb+") as file:
             file.write(text.encode())
             file.truncate(len(text.encode()))
             return True

@@ -11,10 +11,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from netsim.campaign import grid, sweep_folder, sweeping
+from netsim.campaign import final_views, grid, sweep_folder, sweeping
+from netsim.campaign.pool import SweepProgress
 from netsim.campaign.sweeping import Session
 from netsim.engine.interruption import USUAL
-from netsim.recording import checksums, folder_lock
+from netsim.errors import FolderError
+from netsim.recording import checksums, folder_lock, status
 from netsim.scenario import kinds
 
 GRID = ("--over", "algorithm.local_steps=1,2", "--seeds", "0:2", "--jobs", "1", "--timing-only")
@@ -217,6 +219,29 @@ def test_a_second_signal_while_tables_are_written_does_not_hide_what_is_there(
     result = netsim("sweep", "s.toml", *GRID, "--out", "out")
     assert result.exit_code == 143
     assert "0 of 4 runs had ended" in result.stderr
+
+
+@pytest.mark.parametrize("when", ["while it plays", "while tables are written"])
+def test_what_ends_a_sweep_is_in_its_status_on_a_full_disk(netsim, here, monkeypatch, when):
+    """`status.json` is long enough while a sweep plays to be written over."""
+
+    def is_full(*_, **__):
+        monkeypatch.setattr(status, "write_text", is_full)
+        raise FolderError("out/that: can't be written: No space left on device")
+
+    def ends(session):
+        session._told = SweepProgress(None, here / "out" / "status.json", 4, 0)
+        if when == "while it plays":
+            is_full()
+
+    monkeypatch.setattr(Session, "play", ends)
+    monkeypatch.setattr(final_views, "conclude_sweep", is_full)
+    monkeypatch.setattr(sweeping, "has_results", lambda *_: True)
+    result = netsim("sweep", "s.toml", *GRID, "--out", "out")
+    assert result.exit_code == 1
+    said = status.read(here / "out")
+    assert (said["state"], said["running"]) == ("failed", {})
+    assert said["error"] == "out/that: can't be written: No space left on device"
 
 
 @pytest.mark.slow
