@@ -68,7 +68,7 @@ def state(folder: Path) -> str | None:
 
     `cut off` is that of one which is `running` by its file, and whose process has left it.
     """
-    found = read(folder).get("state")
+    found: str | None = read(folder).get("state")
     if found != "running" or folder_lock.left_by(folder) is None:
         return found
     return "cut off"

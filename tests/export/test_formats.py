@@ -265,6 +265,18 @@ def test_what_a_run_has_not_is_told(tmp_path, changes, wanted, problem):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("wanted", ["gains", "colosseum", "sumo", "trace"])
+def test_samples_that_no_memory_holds_are_refused(tmp_path, wanted):
+    """The step that is named in the place of nanoseconds can be sampled."""
+    tables = CIRCLING if wanted == "trace" else MOVING  # straight ways need no samples
+    told = r"--step 1e-09: 4\d,000,000,001 samples of 4 nodes are too many; write --step "
+    with pytest.raises(ScenarioError, match=told) as refused:
+        formats.write(layout(tables, 1e-9), wanted, tmp_path / "file")
+    assert list(tmp_path.iterdir()) == []
+    named_s = float(str(refused.value).split("--step ")[2].split()[0])
+    assert len(layout(tables, named_s).samples_ns()) > 1_000_000
+
+
 def test_a_file_that_is_there_stays_as_it_is(tmp_path):
     (tmp_path / "file").write_text("mine")
     with pytest.raises(ScenarioError, match="is there already; name another file"):

@@ -125,7 +125,7 @@ def test_other_path_losses_go_as_gains(exported):
         snr = built.budget.mean_snr.snr(int(src), [int(dst)], 0)[0]
         heard_dbm = 20.0 + float(gain_db)
         noise_dbm = built.scenario.radio.noise_dbm
-        assert (t_s, heard_dbm - noise_dbm) == ("0.0", pytest.approx(10 * np.log10(snr), abs=1e-5))
+        assert (t_s, heard_dbm - noise_dbm) == ("0.0", pytest.approx(10 * np.log10(snr), abs=1e-9))
 
 
 def test_what_ns3_plays_otherwise_is_said(exported):
@@ -169,6 +169,7 @@ GROUP = {"name": "some", "count": 2}
         (radio(mac=WIFI["radio"]["mac"] | {"slot_s": 20e-6}), "slot_s are those of 802.11a"),
         (WIRES | {"link": WIRES["link"] | {"packet_payload_bytes": 500}}, "not [link] packet_p"),
         (WIRES | {"link": {"uplink_bps": 1e6, "forwarding": "stored"}}, "packet by packet, not"),
+        (WIRES | {"link": {"uplink_bps": 1e6 / 3}}, "rates are rounded to whole bit/s"),
     ],
 )  # fmt: skip
 def test_what_the_run_had_and_ns3_has_not_is_said_wherever_it_is_stated(exported, tables, said):

@@ -16,6 +16,7 @@ from netsim import engine, scenario, world
 from netsim.export import formats
 from netsim.export.timeline import counters
 from netsim.export.timeline.chrome import lanes, open_writer
+from netsim.recording import run_folder
 from netsim.recording.node_states import STATES, intersect, subtract, union
 from netsim.recording.recorder import Recorder
 from netsim.recording.schema import RECORDED
@@ -289,6 +290,21 @@ def test_messages_that_were_not_used_say_so_at_their_receiver(runs, tmp_path):
             told[fate] = told.get(fate, 0) + many
     assert told == unused
     assert told
+
+
+def test_bits_that_an_older_run_did_not_count_are_empty(runs, tmp_path, monkeypatch):
+    folder, _ = runs["plain"]
+    whole = run_folder.tables
+    monkeypatch.setattr(
+        run_folder,
+        "tables",
+        lambda *asked: (part.drop_columns(["bits_transmitted"]) for part in whole(*asked)),
+    )
+    csv = formats.write_run(folder, "messages-csv", tmp_path / "m.csv")
+    parquet = formats.write_run(folder, "messages-parquet", tmp_path / "m.parquet")
+    for found in (pd.read_csv(csv), pd.read_parquet(parquet)):
+        assert len(found)
+        assert found.bits_transmitted.isna().all()
 
 
 def test_exported_messages_are_the_log(runs, tmp_path):

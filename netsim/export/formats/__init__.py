@@ -31,6 +31,9 @@ from netsim.units import to_s
 _FINEST_M = 0.01
 """Distance from a straight line below which nothing is remarked on [m]."""
 
+_MOST_SAMPLES = 10_000_000
+"""A file may hold so many samples, each of a node at one time."""
+
 _MOST_BYTES = 1 << 29
 """A file of gains may hold so much: what a scenario reads."""
 
@@ -85,9 +88,22 @@ class Layout:
     read: set[str] = field(default_factory=set)
 
     def samples_ns(self) -> range:
-        """Times at which formats that sample do so: 0, the step, twice the step, ..."""
+        """Times at which formats that sample do so: 0, the step, twice the step, ...
+
+        Raises
+        ------
+        ScenarioError
+            If they are too many.
+        """
         self.read.add("step_ns")
-        return range(0, self.horizon_ns + 1, self.step_ns)
+        found = range(0, self.horizon_ns + 1, self.step_ns)
+        if len(found) * self.nodes > _MOST_SAMPLES:
+            enough_s = 2 * to_s(self.horizon_ns) * self.nodes / _MOST_SAMPLES
+            raise ScenarioError(
+                f"--step {to_s(self.step_ns):g}: {len(found):,} samples of {self.nodes:,} nodes "
+                f"are too many; write --step {enough_s:.2g} or more"
+            )
+        return found
 
     def instants_ns(self) -> list[int]:
         """Times at which places are sampled: those of `samples_ns`, and the horizon."""

@@ -21,7 +21,12 @@ COLUMNS = (
     ("kind", pa.string(), "", "the message class's name"),
     ("round", pa.int32(), "", "the sender's wake-up number"),
     ("bits", pa.int64(), "bit", "payload, without headers"),
-    ("bits_transmitted", pa.int64(), "bit", "with headers and repetitions; a broadcast: one row"),
+    (
+        "bits_transmitted",
+        pa.int64(),
+        "bit",
+        "with headers and repetitions; a broadcast: one row; empty: an older run",
+    ),
     ("attempts", pa.int64(), "", "packet transmissions; 0: it never started"),
     ("packets_lost", pa.int64(), "", "packets that never arrived"),
     ("snr_db", pa.float64(), "dB", "mean over attempts; empty: no attempt, or no radio"),
@@ -60,7 +65,7 @@ def batches(folder: Path) -> Iterator[pa.RecordBatch]:
             "delay_s": (done_ns - sent_ns) / 1e9,
         }
         number += many
-        rows.setdefault("bits_transmitted", np.zeros(many, dtype=np.int64))
+        rows.setdefault("bits_transmitted", np.full(many, np.nan))
         yield pa.record_batch(
             [pa.array(rows[name], kind, from_pandas=True) for name, kind, _, _ in COLUMNS],
             schema=SCHEMA,

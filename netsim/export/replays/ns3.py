@@ -144,7 +144,7 @@ def _adhoc(radio: Radio, run: Run) -> tuple[dict[str, Any], dict[str, list[str]]
     if not by_distance:
         t_s, gain_db = sampled_gains(layout)
         files["gains.txt"] = ["# t_s src dst gain_db"] + [
-            f"{float(t_s[k])!r} {src} {dst} {gain_db[k, src, dst]:.6f}"
+            f"{float(t_s[k])!r} {src} {dst} {float(gain_db[k, src, dst])!r}"
             for k, src, dst in np.argwhere(np.isfinite(gain_db)).tolist()
         ]
     _compare_radio(radio, mbps, differs)
@@ -275,6 +275,8 @@ def _star(wire: Wire, run: Run) -> tuple[dict[str, Any], dict[str, list[str]], l
     differs = ["messages are TCP Cubic connections, each with a handshake of its own"]
     if wire.slow_start is None:
         differs.append("connections start slowly, which [link] slow_start plays")
+    if any(bps % 1 for pair in access for bps in pair):
+        differs.append("rates are rounded to whole bit/s, at least 1")
     if wire.sharing != "max_min":
         differs.append("messages share links; the run sent them one after the other")
     if (wire.packet_payload_bytes, wire.packet_header_bytes) != (SEGMENT_BYTES, TCP_HEADER_BYTES):
@@ -292,7 +294,10 @@ def _star(wire: Wire, run: Run) -> tuple[dict[str, Any], dict[str, list[str]], l
         differs.append(f"no message is given up after ttl_s = {wire.ttl_s:g}")
     files = {
         "nodes.txt": ["# node uplink_bps downlink_bps"]
-        + [f"{node} {up:.0f} {down:.0f}" for node, (up, down) in enumerate(access)]
+        + [
+            f"{node} {max(1, round(up))} {max(1, round(down))}"
+            for node, (up, down) in enumerate(access)
+        ]
     }
     arguments: dict[str, Any] = {"latency": wire.latency_s}
     if wire.slow_start is not None:
