@@ -347,7 +347,7 @@ def sampled_gains(layout: Layout) -> tuple[NDArray[np.float64], NDArray[np.float
     if gain_db.max() > 0.0:
         _, sender, receiver = np.unravel_index(gain_db.argmax(), gain_db.shape)
         layout.remarks.append(
-            f"the gain from node {sender} to node {receiver} is up to {gain_db.max():.3g} dB, more than "
-            "the 0 dB that a scenario can read"
+            f"the gain from node {sender} to node {receiver} is up to {gain_db.max():.3g} dB, more "
+            "than the 0 dB that a scenario can read"
         )
     return np.array(times) / 1e9, gain_db
