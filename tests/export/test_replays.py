@@ -246,7 +246,7 @@ def test_wires_are_a_star_of_access_links(exported):
         (radio(rate={"kind": "fixed", "rate_bps": 20e6}), "IEEE 802.11a"),
         (radio(fading={"kind": "rician"}), 'kind = "rician": ns-3 replays none'),
         (WIRES | {"link": {"rate_bps": 1e6}}, "[link] rate_bps: ns-3 replays access links"),
-        (WIFI | {"run": {"log_messages": False}}, "logged with [run] log_messages = true"),
+        (WIFI | {"run": {"log_messages": False}}, "[run] log_messages is false"),
     ],
 )
 def test_what_ns3_can_not_play_is_refused(exported, tmp_path, tables, problem):
