@@ -138,7 +138,7 @@ def is_shown(page: Path) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "said"),
-    [(signal.SIGKILL, "has not ended, or was killed"), (signal.SIGINT, "was interrupted at")],
+    [(signal.SIGKILL, "was cut off"), (signal.SIGINT, "was interrupted at")],
 )
 def test_a_run_that_is_ended_says_so_on_its_page_and_leaves_no_process(begun, here, number, said):
     run, page = begun(*RUN, *LONG, "--out", "a"), here / "a" / "report.html"

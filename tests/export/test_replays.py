@@ -263,7 +263,7 @@ def test_simulators_are_files():
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"algorithm": {"kind": "local"}}, "no message had ended when the run did"),
+        ({"algorithm": {"kind": "local"}}, "has no messages: none had ended"),
         ({"run": {"log_messages": False}}, "has no table messages: .*log_messages is false"),
     ],
 )

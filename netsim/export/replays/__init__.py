@@ -77,7 +77,7 @@ class Run:
         run_folder.require(self.folder, "messages")
         rows = run_folder.read(self.folder, "messages")
         if not len(rows["t_sent_s"]):
-            raise ScenarioError(f"{self.folder}: no message had ended when the run did")
+            raise ScenarioError(f"{self.folder}: has no messages: none had ended when the run did")
         bits = rows.get("bits_transmitted", rows["attempts"])  # older runs have none
         sent = (rows["attempts"] > 0) | (bits > 0)  # some links count bits and no attempts
         arrived = np.isin(rows["outcome"].astype(str), ARRIVED)
