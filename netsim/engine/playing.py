@@ -41,7 +41,7 @@ def play(
 ) -> dict[str, Any]:
     """Play one algorithm on a world.
 
-    With a folder, Ctrl-C and SIGTERM end the run between two events, and it can go on.
+    With a folder, Ctrl-C, SIGTERM and SIGHUP end the run between two events, and it can go on.
 
     Parameters
     ----------
